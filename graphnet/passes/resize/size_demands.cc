@@ -1,0 +1,258 @@
+// Goes backwards: finds the numbers that must follow so that a size grows.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/strip.h"
+#include "graphnet/facts/shapes/operator_name.h"
+#include "graphnet/passes/rename_inputs.h"
+#include "graphnet/passes/resize/size_follower.h"
+
+namespace graphnet {
+namespace {
+
+constexpr int kMaxDepth = 200;
+constexpr int kMaxTimes = 6;
+
+}  // namespace
+
+bool SizeFollower::Demand(Node* node, size_t dim, const Size& want) {
+  if (is_trial_) return false;
+  const Extent& of = values_[node];
+  if (!of.is_tensor() || dim >= of.rank() || of.dims[dim].base() != want.base()) return false;
+  if (of.dims[dim] == want) return true;
+  if (depth_ > kMaxDepth) return false;
+  Asked& asked = asked_[{node, dim}];
+  if (asked.want == want && asked.round == round_) return asked.answer;
+  if (!(asked.want == want)) asked.times = 0;
+  if (++asked.times > kMaxTimes) return false;
+  asked.want = want;
+  asked.round = round_;
+  asked.answer = false;
+  ++depth_;
+  const bool answer = DemandNow(node, dim, want);
+  --depth_;
+  asked_[{node, dim}].answer = answer;
+  return answer;
+}
+
+bool SizeFollower::DemandNow(Node* node, size_t dim, const Size& want) {
+  const Extent& of = values_[node];
+  if (of.dims[dim].varies() && !node->is_placeholder() && node->op() != Op::kGetAttr &&
+      absl::StripSuffix(OperatorName(*node), "_") != "getitem") {
+    return false;  // It grows in another way.
+  }
+  if (node->is_placeholder() || node->op() == Op::kGetAttr) {
+    // A table, such as that of positions, may have more rows.
+    if (node->is_placeholder() && !IsWeight(*node)) return false;
+    grown[node][dim] = want;
+    again_ = true;
+    return true;
+  }
+  if (!node->is_call() || node->args().empty()) return false;
+  const absl::string_view name = absl::StripSuffix(OperatorName(*node), "_");
+  const auto force = [&](const SizeList& list, size_t at) {
+    if (at >= list.places.size() || !list.places[at]->is_int()) return false;
+    Force(node, list.places[at], want);
+    return true;
+  };
+  if (name == "arange" || name == "range") {
+    const bool has_start = node->args().size() > 1 || node->kwarg("start") != nullptr;
+    const Argument* end = has_start ? node->FindArg("end", 1) : node->FindArg("end", 0);
+    const Argument* step = node->FindArg("step", 2);
+    if (end == nullptr || !end->is_int() || (step != nullptr && !step->is_int())) return false;
+    const int64_t by = step == nullptr ? 1 : step->integer();
+    Force(node, end,
+          Map([&](size_t p) { return end->integer() + by * (want.at(p) - want.base()); }));
+    return true;
+  }
+  if (name == "eye") {
+    const Argument* one = node->FindArg(dim == 0 ? "n" : "m", dim);
+    if (one == nullptr) one = node->FindArg("n", 0);
+    if (one == nullptr || !one->is_int()) return false;
+    Force(node, one, want);
+    return true;
+  }
+  const bool is_new = absl::StartsWith(name, "new_");
+  if (is_new || name == "zeros" || name == "ones" || name == "full" || name == "empty" ||
+      name == "rand" || name == "randn") {
+    return force(SizesOf(*node, is_new ? 1 : 0, "size"), dim);
+  }
+  if (name == "expand" || name == "broadcast_to" || name == "repeat" || name == "tile") {
+    const Extent& in = First(*node);
+    const SizeList list = SizesOf(*node, 1,
+                                  name == "repeat" ? "repeats"
+                                  : name == "tile" ? "dims"
+                                                   : "size");
+    if (list.numbers.size() != of.rank() || in.rank() > of.rank()) return false;
+    const size_t lead = of.rank() - in.rank();
+    const bool is_wide = dim >= lead && in.dims[dim - lead].base() != 1;
+    if (is_wide) {
+      return (name == "expand" || name == "broadcast_to") && node->args()[0].is_node() &&
+             Demand(node->args()[0].node(), dim - lead, want);
+    }
+    return force(list, dim);
+  }
+  if (name == "interpolate" || name == "upsample") {
+    const Argument* size = node->FindArg("size", 1);
+    if (size != nullptr && dim >= 2) {
+      const Argument* one = size;
+      if (size->is_sequence())
+        one = dim - 2 < size->elements().size() ? &size->elements()[dim - 2] : nullptr;
+      if (one != nullptr && one->is_int()) {
+        Force(node, one, want);
+        return true;
+      }
+    }
+  }
+  if (name == "narrow" && node->FindArg("length", 3) != nullptr &&
+      node->FindArg("length", 3)->is_int()) {
+    const auto along = DimIn(node->FindArg("dim", 1), of.rank(), 0);
+    if (along == dim) {
+      Force(node, node->FindArg("length", 3), want);
+      return true;
+    }
+  }
+  if (name == "getitem" && node->args().size() == 2 && First(*node).is_tensor()) {
+    const auto dims = SubscriptDims(*node);
+    if (dims.has_value() && dim < dims->size() && (*dims)[dim].slice != nullptr) {
+      const auto parts = (*dims)[dim].slice->elements();
+      const bool starts = parts[0].is_none() || (parts[0].is_int() && parts[0].integer() >= 0);
+      const bool steps = parts[2].is_none() || (parts[2].is_int() && parts[2].integer() == 1);
+      const int64_t start = parts[0].is_int() ? parts[0].integer() : 0;
+      const Size& whole = First(*node).dims[static_cast<size_t>((*dims)[dim].from)];
+      if (starts && steps && parts[1].is_int() && parts[1].integer() == start + want.base()) {
+        Force(node, {(*dims)[dim].slice, 1}, Map([&](size_t p) { return start + want.at(p); }));
+        // An empty demand on what is cut follows in the next round.
+        return true;
+      }
+      // The last so many.
+      if (parts[0].is_int() && parts[0].integer() == -want.base() && parts[1].is_none()) {
+        Force(node, {(*dims)[dim].slice, 0}, Map([&](size_t p) { return -want.at(p); }));
+        return whole.base() != want.base() ||
+               Demand(node->args()[0].node(), static_cast<size_t>((*dims)[dim].from), want);
+      }
+      // All of it from some place on.
+      if (starts && steps &&
+          (parts[1].is_none() || (parts[1].is_int() && parts[1].integer() >= whole.base()))) {
+        return node->args()[0].is_node() &&
+               Demand(node->args()[0].node(), static_cast<size_t>((*dims)[dim].from),
+                      Map([&](size_t p) { return start + want.at(p); }));
+      }
+    }
+    if (dims.has_value() && dim < dims->size() && (*dims)[dim].slice == nullptr &&
+        (*dims)[dim].from >= 0) {
+      return Demand(node->args()[0].node(), static_cast<size_t>((*dims)[dim].from), want);
+    }
+  }
+  if (IsPointwiseCall(*node)) {
+    bool any = false, all = true;
+    for (Node* operand : TensorOperands(*node)) {
+      const Extent& operand_of = values_[operand];
+      const size_t behind = of.rank() - dim;
+      if (behind > operand_of.rank()) continue;
+      const size_t at = operand_of.rank() - behind;
+      if (operand_of.dims[at].base() != want.base()) continue;
+      const bool done = Demand(operand, at, want);
+      any |= done;
+      all &= done;
+    }
+    return want.base() == 1 ? any : any && all;
+  }
+  if (name == "cat" || name == "concat" || name == "stack") {
+    const Argument* list = node->FindArg("tensors", 0);
+    const auto along = DimIn(node->FindArg("dim", 1), of.rank(), 0);
+    if (list == nullptr || !list->is_sequence() || !along.has_value()) return false;
+    if (*along != dim) {
+      const size_t at = name == "stack" && dim > *along ? dim - 1 : dim;
+      return absl::c_all_of(list->elements(), [&](const Argument& element) {
+        return element.is_node() && Demand(element.node(), at, want);
+      });
+    }
+    if (name == "stack") return false;
+    // One part takes what is added: the last that can.
+    for (size_t i = list->elements().size(); i-- > 0;) {
+      const Argument& element = list->elements()[i];
+      if (!element.is_node() || Of(element).rank() != of.rank()) continue;
+      const int64_t size = Of(element).dims[dim].base();
+      if (size <= 1 && list->elements().size() > 1) continue;
+      if (Demand(element.node(), dim,
+                 Map([&](size_t p) { return size + want.at(p) - want.base(); }))) {
+        return true;
+      }
+    }
+    return false;
+  }
+  if ((name == "view" || name == "reshape" || name == "flatten") && node->args()[0].is_node()) {
+    // A square that is flattened.
+    Node* operand = node->args()[0].node();
+    const Extent in = values_[operand];
+    for (size_t i = 0; i + 1 < in.rank(); ++i) {
+      const int64_t side = in.dims[i].base();
+      if (side < 2 || in.dims[i + 1].base() != side || side * side != want.base()) continue;
+      bool is_square = true;
+      const Size root = Map([&](size_t p) {
+        const auto made =
+            static_cast<int64_t>(std::llround(std::sqrt(static_cast<double>(want.at(p)))));
+        is_square &= !IsAlive(p) || made * made == want.at(p);
+        return made;
+      });
+      if (is_square && Demand(operand, i, root) && Demand(operand, i + 1, root)) return true;
+    }
+  }
+  return DemandByTrial(node, dim, want);
+}
+
+bool SizeFollower::DemandByTrial(Node* node, size_t dim, const Size& want) {
+  // The call, and the part of what it returns.
+  Node* call = node;
+  std::optional<size_t> part;
+  if (OperatorName(*node) == "getitem" && node->args().size() == 2 && node->args()[0].is_node() &&
+      values_[node->args()[0].node()].is_tuple() && node->args()[1].is_int()) {
+    call = node->args()[0].node();
+    const auto size = static_cast<int64_t>(values_[call].elements.size());
+    const int64_t i = node->args()[1].integer() + (node->args()[1].integer() < 0 ? size : 0);
+    if (i < 0 || i >= size || !call->is_call()) return false;
+    part = static_cast<size_t>(i);
+  }
+  // Tries which dimension of an operand has to grow, and how.
+  const Extent recorded = FromMeta(call->meta());
+  for (Node* operand : TensorOperands(*call)) {
+    for (size_t i = 0; i < values_[operand].rank(); ++i) {
+      const Size now = values_[operand].dims[i];
+      const int64_t from = now.base(), to = want.base();
+      if (now.varies() || from == 0 || to == 0) continue;
+      std::vector<Size> may;
+      if (from == to * to && to > 1)
+        may.push_back(Map([&](size_t p) { return want.at(p) * want.at(p); }));
+      if (from == to) {
+        may.push_back(want);
+      } else if (to % from == 0) {
+        may.push_back(Map([&](size_t p) { return want.at(p) / (to / from); }));
+      } else if (from % to == 0) {
+        may.push_back(Map([&](size_t p) { return want.at(p) * (from / to); }));
+      }
+      for (const Size& one : may) {
+        values_[operand].dims[i] = one;
+        is_trial_ = true;
+        trial_failed_ = false;
+        Extent out = recorded;
+        const absl::Status followed = Follow(call, &out);
+        is_trial_ = false;
+        values_[operand].dims[i] = now;
+        if (!followed.ok() || trial_failed_) continue;
+        if (part.has_value() && *part >= out.elements.size()) continue;
+        const Extent& found = part.has_value() ? out.elements[*part] : out;
+        if (!found.is_tensor() || dim >= found.rank() || !Same(found.dims[dim], want)) continue;
+        if (Demand(operand, i, one)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace graphnet

@@ -1,0 +1,327 @@
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/memory.h"
+#include "graphnet/base/parallel.h"
+#include "graphnet/base/status.h"
+#include "graphnet/command/batch.h"
+#include "graphnet/command/command.h"
+#include "graphnet/command/json.h"
+#include "graphnet/command/options.h"
+#include "graphnet/formats/formats.h"
+#include "graphnet/formats/graphnet_folder/reader.h"
+#include "graphnet/interp/inputs/draw.h"
+#include "graphnet/passes/resize/resize_plan.h"
+#include "graphnet/passes/resize/size_table.h"
+#include "graphnet/run/engine.h"
+#include "graphnet/run/trial_run.h"
+
+namespace graphnet {
+namespace {
+
+constexpr size_t kMaxListBytes = size_t{64} << 20;
+
+struct ResizeFlags {
+  std::vector<std::string> in;
+  std::string list;
+  std::string sizes = "auto";
+  std::string out;
+  bool resume = false;
+  bool no_run = false;
+  int64_t max_memory_mib = 0;
+  double max_gflop = 0;
+  int jobs = 0;
+  bool trust = false;
+};
+
+// What became of one row of one sample.
+enum class RowState : uint8_t { kRan, kNotRun, kThere, kRefused };
+
+struct RowOutcome {
+  size_t index = 0;
+  std::vector<int64_t> sizes;
+  RowState state = RowState::kRefused;
+  std::string cause;  // why it was refused, or not run
+};
+
+struct ResizeOutcome {
+  std::vector<RowOutcome> rows;
+  size_t numbers = 0;
+  size_t tables = 0;
+};
+
+const char* NameOf(RowState state) {
+  switch (state) {
+    case RowState::kRan: return "ran";
+    case RowState::kNotRun: return "not run";
+    case RowState::kThere: return "there";
+    case RowState::kRefused: return "refused";
+  }
+  return "";
+}
+
+// Returns what an error says without the place in the sample, so that equal causes count together.
+std::string CauseOf(const absl::Status& status) {
+  const std::string text(status.message());
+  const size_t end = text.find("): ");
+  const size_t name = end == std::string::npos ? end : text.rfind(" (", end);
+  if (name == std::string::npos) return text;
+  const size_t target = text.rfind(": ", name);
+  const size_t begin = target == std::string::npos ? 0 : target + 2;
+  return absl::StrCat(text.substr(begin, name - begin), ": ", text.substr(end + 3));
+}
+
+struct ResizeInput {
+  std::string path;
+  std::string name;  // below OUT/INDEX
+};
+
+absl::StatusOr<std::vector<ResizeInput>> InputsOf(const ResizeFlags& options) {
+  std::vector<std::string> roots = options.in;
+  if (!options.list.empty()) {
+    ASSIGN_OR_RETURN(const std::string text, ReadFile(options.list, kMaxListBytes));
+    for (absl::string_view line : absl::StrSplit(text, '\n')) {
+      line = absl::StripAsciiWhitespace(line.substr(0, line.find('#')));
+      if (!line.empty()) roots.emplace_back(line);
+    }
+  }
+  if (roots.empty()) return absl::InvalidArgumentError("needs IN or --list");
+  std::vector<ResizeInput> inputs;
+  for (const std::string& root : roots) {
+    absl::StatusOr<std::vector<std::string>> paths = FindInputs({root});
+    if (!paths.ok() && roots.size() == 1) return paths.status();
+    const bool has_several = IsFolderOfSamples(root);
+    for (const std::string& path : paths.ok() ? *paths : std::vector<std::string>{root}) {
+      const std::filesystem::path plain = WithoutEnding(path);
+      const std::string name =
+          (has_several ? plain.lexically_relative(root) : plain.filename()).string();
+      inputs.push_back({path, path == "-" ? "stdin" : name});
+    }
+  }
+  return inputs;
+}
+
+class Resizer {
+ public:
+  Resizer(const Engine& engine, const SizeTable& table, const ResizeFlags& options)
+      : engine_(engine), table_(table), options_(options) {
+    const int jobs = options.jobs > 0 ? options.jobs : NumCpus();
+    limits_.max_bytes = options.max_memory_mib > 0 ? options.max_memory_mib << 20
+                                                   : AvailableMemoryBytes() / 2 / jobs;
+    if (options.max_gflop > 0) limits_.max_flops = options.max_gflop * 1e9;
+  }
+
+  absl::Status Resize(const ResizeInput& input, ResizeOutcome* outcome) const {
+    LoadOptions load;
+    load.trust = options_.trust;
+    load.statistics = load.values_if_there = true;
+    ASSIGN_OR_RETURN(Sample sample, Load(input.path, load));
+    ASSIGN_OR_RETURN(const auto rows, table_.RowsFor(*sample.module, sample.graph_net_json));
+    for (size_t i = 0; i < rows.size(); ++i)
+      outcome->rows.push_back({.index = i, .sizes = rows[i]});
+    if (options_.resume) {
+      bool all = true;
+      for (RowOutcome& row : outcome->rows) {
+        const bool is_there = IsGraphNetFolder(PathOf(row, input));
+        if (is_there) row.state = RowState::kThere;
+        all &= is_there;
+      }
+      if (all) return absl::OkStatus();
+    }
+    const std::unique_ptr<ResizePlan> plan = [&]() -> std::unique_ptr<ResizePlan> {
+      const InferSizes infer = [&](Module* module) { return Infer(module, sample); };
+      absl::StatusOr<std::unique_ptr<ResizePlan>> made = ResizePlan::Make(&sample, rows, infer);
+      if (made.ok()) return *std::move(made);
+      for (RowOutcome& row : outcome->rows) {
+        if (row.state != RowState::kThere) row.cause = CauseOf(made.status());
+      }
+      return nullptr;
+    }();
+    if (plan == nullptr) return absl::OkStatus();
+    outcome->numbers = plan->num_numbers();
+    outcome->tables = plan->num_tables();
+    sample.graph_hash.clear();
+    TrialRun trial(engine_, &sample);
+    for (RowOutcome& row : outcome->rows) {
+      if (row.state == RowState::kThere) continue;
+      const absl::Status made = Make(*plan, row, input, &sample, &trial, &row.state, &row.cause);
+      if (!made.ok()) row.cause = CauseOf(made);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  std::string PathOf(const RowOutcome& row, const ResizeInput& input) const {
+    return JoinPath(JoinPath(options_.out, absl::StrCat(row.index)), input.name);
+  }
+
+  absl::Status Infer(Module* module, const Sample& sample) const {
+    TensorValues values;
+    if (module == sample.module.get()) {
+      DrawOptions draw;
+      draw.max_elements = kMaxElementsWithData;
+      ASSIGN_OR_RETURN(values, DrawInputs(sample, draw));
+    }
+    return engine_.InferShapesOf(module, values).status();
+  }
+
+  absl::Status Make(ResizePlan& plan, const RowOutcome& row, const ResizeInput& input,
+                    Sample* sample, TrialRun* trial, RowState* state, std::string* cause) const {
+    RETURN_IF_ERROR(plan.status(row.index));
+    RETURN_IF_ERROR(plan.Apply(row.index));
+    RowState reached = RowState::kNotRun;
+    if (!options_.no_run) {
+      const absl::Status ran = trial->Run(limits_);
+      if (ran.ok()) {
+        reached = RowState::kRan;
+        cause->clear();
+      } else if (absl::IsResourceExhausted(ran)) {
+        *cause = "too large for this machine or the limits";
+      } else {
+        return ran;
+      }
+    }
+    RETURN_IF_ERROR(Save(*sample, PathOf(row, input), {.format = "graphnet"}));
+    *state = reached;
+    return absl::OkStatus();
+  }
+
+  const Engine& engine_;
+  const SizeTable& table_;
+  const ResizeFlags& options_;
+  TrialLimits limits_;
+};
+
+absl::StatusOr<CommandResult> Resize(const ResizeFlags& options) {
+  ASSIGN_OR_RETURN(const SizeTable table, SizeTable::Open(options.sizes));
+  ASSIGN_OR_RETURN(const std::vector<ResizeInput> inputs, InputsOf(options));
+  ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
+  if (options.jobs != 1) engine->SetNumThreads(1);
+  const Resizer resizer(*engine, table, options);
+  // Two samples of one name would write the same folder: the first does.
+  std::map<std::string, std::string> owners;
+  for (const ResizeInput& input : inputs) owners.try_emplace(input.name, input.path);
+  std::map<RowState, size_t> rows;
+  std::map<std::string, size_t> causes;
+  std::vector<Report> reports(WantsJson() ? inputs.size() : 0);
+  const BatchCount count = RunBatch<ResizeOutcome>(
+      inputs, options.jobs,
+      [&](const ResizeInput& input, ResizeOutcome* outcome) -> absl::Status {
+        const std::string& owner = owners.at(input.name);
+        if (owner != input.path) {
+          return absl::AlreadyExistsError(
+              absl::StrCat("would write what ", Printable(owner, 1000), " writes"));
+        }
+        return resizer.Resize(input, outcome);
+      },
+      [&](size_t i, const absl::Status& status, ResizeOutcome& outcome) -> std::string {
+        Table table_of_rows = {{"index"}, {"sizes"}, {"state"}, {"cause"}};
+        std::map<std::string, size_t> refused;
+        for (const RowOutcome& row : outcome.rows) {
+          ++rows[row.state];
+          if (!row.cause.empty()) {
+            ++causes[absl::StrCat(NameOf(row.state), ": ", row.cause)];
+            if (row.state == RowState::kRefused) ++refused[row.cause];
+          }
+          table_of_rows.Add({row.index, Json::List(row.sizes), NameOf(row.state),
+                             row.cause.empty() ? Cell() : Cell(row.cause)});
+        }
+        if (!status.ok()) ++causes[absl::StrCat("failed: ", CauseOf(status))];
+        if (WantsJson()) {
+          reports[i] = SampleReport(inputs[i].path, status);
+          reports[i].Add("numbers", outcome.numbers);
+          reports[i].Add("tables", outcome.tables);
+          reports[i].Add("rows", std::move(table_of_rows));
+          return "";
+        }
+        std::string lines = FailLine(inputs[i].path, status);
+        for (const auto& [cause, times] : refused) {
+          absl::StrAppend(&lines, lines.empty() ? "" : "\n", "refused ",
+                          Printable(inputs[i].path, 1000), ": ", times, " of ", outcome.rows.size(),
+                          ": ", Printable(cause, 1000));
+        }
+        return lines;
+      });
+  Report report = SamplesReport(std::move(reports), count.failed);
+  Table summary = {{"", "results"}, {"", "cause"}};
+  std::vector<std::pair<size_t, std::string>> sorted;
+  for (const auto& [cause, times] : causes) sorted.emplace_back(times, cause);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (const auto& [times, cause] : sorted) summary.Add({times, cause});
+  if (!sorted.empty()) report.Add("", std::move(summary));
+  report.Add("ran", rows[RowState::kRan]);
+  report.Add("not_run", rows[RowState::kNotRun]);
+  report.Add("there", rows[RowState::kThere]);
+  report.Add("refused", rows[RowState::kRefused]);
+  report.Say(absl::StrCat(rows[RowState::kRan], " results ran, ", rows[RowState::kNotRun],
+                          " written without a run, ", rows[RowState::kThere], " there before, ",
+                          rows[RowState::kRefused], " refused"));
+  report.Say(CountLine(count));
+  const int code = count.ExitCode() != 0 ? count.ExitCode() : rows[RowState::kRefused] > 0 ? 1 : 0;
+  return CommandResult(std::move(report), code);
+}
+
+void DeclareResize(CommandLine& command) {
+  auto options = std::make_shared<ResizeFlags>();
+  command.AddOption("IN", &options->in,
+                    "Samples in any format, - for the standard input, or folders of samples");
+  command
+      .AddOption("--list", &options->list,
+                 "File with more inputs, one path a line; # begins a comment")
+      .TypeName("FILE");
+  command
+      .AddOption("--sizes", &options->sizes,
+                 "Table of sizes: nlp (batch, length), cv (batch, side), vit (side), a file with a "
+                 "line of sizes for each result, or auto, the one that graph_net.json names")
+      .TypeName("nlp|cv|vit|auto|FILE")
+      .ShowDefault();
+  AddFolderOption(command, &options->out, "Folder for the results, OUT/INDEX/NAME").Required();
+  command.AddFlag("--resume", &options->resume, "Leave out results that are there already");
+  const Option no_run =
+      command.AddFlag("--no-run", &options->no_run,
+                      "Write results without running them; otherwise those that fail, or give nan "
+                      "or infinity, are refused");
+  command
+      .AddOption("--max-memory", &options->max_memory_mib,
+                 "Memory that a run may take, in MiB; larger results are written without a run "
+                 "(default: half of what is free, for all threads)")
+      .Positive()
+      .Excludes(no_run);
+  command
+      .AddOption("--max-gflop", &options->max_gflop,
+                 "Operations that a run may take, in billions; larger results are written without "
+                 "a run")
+      .Positive()
+      .Excludes(no_run);
+  AddJobsOption(command, &options->jobs);
+  AddTrustOption(command, &options->trust);
+  AddDrawWeightsOption(command);
+  AddJsonOption(command,
+                "samples with path, numbers (that follow), tables (that grow) and rows with index, "
+                "sizes, state and cause; ran, not_run, there, refused");
+  command.Run([options] { return Resize(*options); });
+}
+
+const RegisteredCommand kResize({.name = "resize",
+                                 .help = "Write samples at other sizes of their inputs",
+                                 .group = CommandGroup::kChange,
+                                 .declare = DeclareResize,
+                                 .examples = {
+                                     "graphnet opt samples/vit.pb -p generalize-dims -o vit.gn && "
+                                     "graphnet resize vit.gn --sizes cv -o batches"}});
+
+}  // namespace
+}  // namespace graphnet

@@ -1,0 +1,251 @@
+#include "graphnet/passes/resize/resize_plan.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "gmock/gmock.h"
+#include "graphnet/ir/text/parser.h"
+#include "graphnet/ir/text/printer.h"
+#include "graphnet/passes/resize/size_table.h"
+#include "gtest/gtest.h"
+
+namespace graphnet {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Sample Parse(absl::string_view body) {
+  Sample sample;
+  absl::StatusOr<std::unique_ptr<Module>> module =
+      ParseModule(absl::StrCat("graphnet.module 1\n", body, "end\n"), "test");
+  EXPECT_TRUE(module.ok()) << module.status();
+  sample.module = *std::move(module);
+  return sample;
+}
+
+// The graphs state all sizes, and nothing else may be asked.
+InferSizes InferOnly(const Sample& sample) {
+  return [module = sample.module.get()](Module* asked) {
+    return asked == module ? absl::OkStatus() : absl::UnimplementedError("no LibTorch here");
+  };
+}
+
+// Returns the text of a sample at one row.
+std::string At(absl::string_view body, const std::vector<int64_t>& row) {
+  Sample sample = Parse(body);
+  const auto plan = ResizePlan::Make(&sample, {row}, InferOnly(sample));
+  if (!plan.ok()) return std::string(plan.status().message());
+  if (!(*plan)->status(0).ok()) return std::string((*plan)->status(0).message());
+  const absl::Status applied = (*plan)->Apply(0);
+  return applied.ok() ? PrintModule(*sample.module) : std::string(applied.message());
+}
+
+TEST(ResizePlanTest, NumbersFollowBatchAndLength) {
+  constexpr absl::string_view kText = R"(symbol S0 = 1
+symbol S1 = 4
+graph @forward(%x : i64[S0, S1], %w : f32[10, 6] as torch.nn.parameter.Parameter) {
+  %e = torch.nn.functional.embedding(%x, %w) : f32[1, 4, 6]
+  %v = .view(%e, 1, 4, 2, 3) : f32[1, 4, 2, 3]
+  %t = .transpose(%v, 1, 2) : f32[1, 2, 4, 3]
+  %f = .reshape(%t, 2, 12) : f32[2, 12]
+  return (%f,)
+}
+)";
+  const std::string made = At(kText, {3, 8});
+  EXPECT_THAT(made, HasSubstr(".view(%e, 3, 8, 2, 3) : f32[3, 8, 2, 3]"));
+  EXPECT_THAT(made, HasSubstr(".reshape(%t, 6, 24) : f32[6, 24]"));
+  EXPECT_THAT(made, HasSubstr("symbol S1 = 8"));
+}
+
+TEST(ResizePlanTest, ConstantsGrowWhereTheyMeetWhatGrows) {
+  constexpr absl::string_view kText = R"(symbol S0 = 4
+graph @forward(%x : f32[1, 2, S0, S0]) {
+  %a = torch.arange(0, 4) : i64[4]
+  %b = torch.full((4, 4), -1.0) : f32[4, 4]
+  %c = operator.add(%a, 1) : i64[4]
+  %d = .view(%c, 4, 1) : i64[4, 1]
+  %e = operator.lt(%a, %d) : bool[4, 4]
+  %m = .masked_fill_(%b, %e, 0) : f32[4, 4]
+  %n = operator.getitem(%m, (None, None, slice(None, 4, None), slice(None, 4, None))) : f32[1, 1, 4, 4]
+  %p = .expand(%n, 1, 1, 4, 4) : f32[1, 1, 4, 4]
+  %s = operator.add(%x, %p) : f32[1, 2, 4, 4]
+  return (%s,)
+}
+)";
+  const std::string made = At(kText, {16});
+  EXPECT_THAT(made, HasSubstr("torch.arange(0, 16)"));
+  EXPECT_THAT(made, HasSubstr("torch.full((16, 16), -1.0)"));
+  EXPECT_THAT(made, HasSubstr(".view(%c, 16, 1)"));
+  EXPECT_THAT(made, HasSubstr(".expand(%n, 1, 1, 16, 16)"));
+  EXPECT_THAT(made, HasSubstr("slice(None, 16, None), slice(None, 16, None)"));
+}
+
+TEST(ResizePlanTest, EqualSlicesOfOneCallAreToldApart) {
+  constexpr absl::string_view kText = R"(symbol S0 = 4
+graph @forward(%x : f32[1, S0]) {
+  %b = torch.ones(4, 4) : f32[4, 4]
+  %m = operator.getitem(%b, (slice(None, 4, None), slice(None, 4, None))) : f32[4, 4]
+  %s = operator.add(%x, %m) : f32[4, 4]
+  return (%s,)
+}
+)";
+  const std::string made = At(kText, {9});
+  EXPECT_THAT(made, HasSubstr("torch.ones(4, 9)"));
+  EXPECT_THAT(made, HasSubstr("(slice(None, 4, None), slice(None, 9, None))"));
+}
+
+TEST(ResizePlanTest, TablesOfPositionsGrow) {
+  constexpr absl::string_view kText = R"(symbol S0 = 4
+graph @forward(%x : f32[1, S0, 6], %w "L_self_positions" : f32[5, 6] as torch.nn.parameter.Parameter) {
+  %a = torch.arange(4) : i64[4]
+  %e = torch.nn.functional.embedding(%a, %w) : f32[4, 6]
+  %s = operator.add(%x, %e) : f32[1, 4, 6]
+  return (%s,)
+}
+)";
+  EXPECT_THAT(At(kText, {5}), HasSubstr("L_self_positions\" : f32[5, 6]"));
+  EXPECT_THAT(At(kText, {64}), HasSubstr("L_self_positions\" : f32[64, 6]"));
+}
+
+TEST(ResizePlanTest, SizesOfOneAreExpandedWhereTheyAreJoined) {
+  constexpr absl::string_view kText = R"(symbol S0 = 1
+graph @forward(%x : f32[S0, 4, 6], %c "L_self_token" : f32[1, 1, 6] as torch.nn.parameter.Parameter) {
+  %e = .expand(%c, 1, -1, -1) : f32[1, 1, 6]
+  %y = torch.cat((%e, %x), 1) : f32[1, 5, 6]
+  return (%y,)
+}
+)";
+  EXPECT_THAT(At(kText, {8}), HasSubstr(".expand(%c, 8, -1, -1) : f32[8, 1, 6]"));
+}
+
+TEST(ResizePlanTest, ConvolutionsAndPoolsFollowTheSide) {
+  constexpr absl::string_view kText = R"(symbol S0 = 1
+symbol S1 = 32
+graph @forward(%x : f32[S0, 3, S1, S1], %w : f32[8, 3, 3, 3] as torch.nn.parameter.Parameter) {
+  %c = torch.conv2d(%x, %w, None, (2, 2), (1, 1), (1, 1), 1) : f32[1, 8, 16, 16]
+  %p = torch.nn.functional.max_pool2d(%c, 2, 2) : f32[1, 8, 8, 8]
+  %v = .view(%p, 1, 8, 64) : f32[1, 8, 64]
+  %t = .transpose(%v, 1, 2) : f32[1, 64, 8]
+  %b = .reshape(%t, 1, 8, 8, 8) : f32[1, 8, 8, 8]
+  %f = torch.nn.functional.interpolate(%c, (32, 32), None, "nearest") : f32[1, 8, 32, 32]
+  return (%b, %f)
+}
+)";
+  const std::string made = At(kText, {2, 64});
+  EXPECT_THAT(made, HasSubstr(".view(%p, 2, 8, 256)"));
+  EXPECT_THAT(made, HasSubstr(".reshape(%t, 2, 16, 16, 8) : f32[2, 16, 16, 8]"));
+  EXPECT_THAT(made, HasSubstr("interpolate(%c, (64, 64)"));
+  EXPECT_THAT(At(kText, {1, 1}), HasSubstr("has a window that is larger than its operand"));
+}
+
+TEST(ResizePlanTest, EachRowHasItsOwnCause) {
+  Sample sample = Parse(R"(symbol S0 = 4
+graph @forward(%x : f32[S0, 6]) {
+  %v = .view(%x, 2, 2, 6) : f32[2, 2, 6]
+  return (%v,)
+}
+)");
+  const auto plan = ResizePlan::Make(&sample, {{8}, {5}, {4}, {12}}, InferOnly(sample));
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_TRUE((*plan)->status(0).ok());
+  EXPECT_THAT(std::string((*plan)->status(1).message()), HasSubstr("do not divide"));
+  ASSERT_TRUE((*plan)->Apply(3).ok());
+  EXPECT_THAT(PrintModule(*sample.module), HasSubstr(".view(%x, 6, 2, 6) : f32[6, 2, 6]"));
+  // Rows may be applied in any order.
+  ASSERT_TRUE((*plan)->Apply(2).ok());
+  EXPECT_THAT(PrintModule(*sample.module), HasSubstr(".view(%x, 2, 2, 6) : f32[2, 2, 6]"));
+}
+
+TEST(ResizePlanTest, LiteralDataBeginsAgain) {
+  const std::string made = At(R"(symbol S0 = 2
+graph @forward(%x : i64[S0] {data = [7, 8]}) {
+  %y = .neg(%x) : i64[2]
+  return (%y,)
+}
+)",
+                              {5});
+  EXPECT_THAT(made, HasSubstr("data = [7, 8, 7, 8, 7]"));
+}
+
+TEST(ResizePlanTest, RefusesWhatIsWrong) {
+  EXPECT_THAT(At("graph @forward(%x : f32[2]) {\n  return (%x,)\n}\n", {}),
+              HasSubstr("no input has a symbol"));
+  EXPECT_THAT(At("symbol S0\ngraph @forward(%x : f32[S0]) {\n  return (%x,)\n}\n", {2}),
+              HasSubstr("has no example above 0"));
+  constexpr absl::string_view kTwo = R"(symbol S0 = 4
+symbol S1 = 4
+graph @forward(%x : f32[S0], %y : f32[S1]) {
+  %z = operator.add(%x, %y) : f32[4]
+  return (%z,)
+}
+)";
+  EXPECT_THAT(At(kTwo, {2, 3}), HasSubstr("joins two sizes that were equal and are not any more"));
+  EXPECT_THAT(At(kTwo, {3, 3}), HasSubstr("symbol S0 = 3"));
+  EXPECT_THAT(At(kTwo, {3}), HasSubstr("a row has 1 sizes, and there are 2 symbols"));
+  EXPECT_THAT(At(kTwo, {0, 1}), HasSubstr("a size is not above 0"));
+  // Its size is data.
+  EXPECT_THAT(At(R"(symbol S0 = 4
+graph @forward(%x : f32[S0]) {
+  %n = torch.nonzero(%x)
+  %z = .neg(%n)
+  return (%z,)
+}
+)",
+                 {8}),
+              HasSubstr("its sizes depend on data"));
+  // More elements than can be drawn.
+  EXPECT_THAT(At("symbol S0 = 2\nsymbol S1 = 2\ngraph @forward(%x : f32[S0, S1]) {\n"
+                 "  return (%x,)\n}\n",
+                 {2000000000, 2000000000}),
+              HasSubstr("2^40"));
+}
+
+TEST(SizeTableTest, ReadsRows) {
+  const Sample sample = Parse(
+      "symbol S0 = 1\nsymbol S1 = 4\ngraph @forward(%x : i64[S0, S1], %y : i64[S0, 1]) {\n"
+      "  return (%x,)\n}\n");
+  EXPECT_EQ(SymbolicShapes(*sample.module), "[(S0,1),(S0,S1)]");
+  const auto table = SizeTable::Parse("# batch, length\n1, 16\n4 16 # four\n\n7\n", "t");
+  ASSERT_TRUE(table.ok()) << table.status();
+  const auto rows = table->RowsFor(*sample.module, "");
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  EXPECT_THAT(*rows, ElementsAre(ElementsAre(1, 16), ElementsAre(4, 16)));
+}
+
+TEST(SizeTableTest, RefusesSizesThatAreNone) {
+  for (const char* text : {"0", "1,-4", "1,x", "2147483648", "1.5", "99999999999999999999"}) {
+    EXPECT_THAT(
+        std::string(SizeTable::Parse(absl::StrCat("1\n", text, "\n"), "t").status().message()),
+        HasSubstr("t:2: "))
+        << text;
+  }
+  EXPECT_THAT(std::string(SizeTable::Parse("# nothing\n", "t").status().message()),
+              HasSubstr("has no row of sizes"));
+}
+
+TEST(SizeTableTest, FindsGraphNetsTables) {
+  const Sample image =
+      Parse("symbol S0 = 224\ngraph @forward(%x : f32[1, 3, S0, S0]) {\n  return (%x,)\n}\n");
+  const auto automatic = SizeTable::Open("auto");
+  ASSERT_TRUE(automatic.ok());
+  const auto sides = automatic->RowsFor(
+      *image.module, R"({"symbolic_dimension_reifier": "naive_cv_sym_dim_reifier"})");
+  ASSERT_TRUE(sides.ok()) << sides.status();
+  EXPECT_THAT(sides->front(), ElementsAre(128));
+  EXPECT_EQ(sides->size(), 9u);
+  EXPECT_THAT(std::string(automatic->RowsFor(*image.module, "{}").status().message()),
+              HasSubstr("names no table"));
+  const Sample batch =
+      Parse("symbol S0 = 1\ngraph @forward(%x : f32[S0, 3, 64, 64]) {\n  return (%x,)\n}\n");
+  const auto batches = SizeTable::Open("cv")->RowsFor(*batch.module, "");
+  ASSERT_TRUE(batches.ok());
+  EXPECT_EQ(batches->size(), 7u);
+  EXPECT_THAT(std::string(SizeTable::Open("nlp")->RowsFor(*batch.module, "").status().message()),
+              HasSubstr("has no row for the shapes [(S0,3,64,64)]"));
+}
+
+}  // namespace
+}  // namespace graphnet
