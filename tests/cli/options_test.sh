@@ -144,7 +144,7 @@ commands=$(sed -n '/^Look at graphs/,/^Examples/p' out.txt | grep -c '^  [a-z]')
 # Each command is in a group of the help, as in the manual.
 [ "$commands" -eq "$("$graphnet" man --markdown | grep -c '^### ')" ] || fail "$commands commands in the help: $(cat out.txt)"
 refused "there is no command shwo; did you mean show?" shwo x
-refused "graphnet show: IN is required; see graphnet show --help" show
+refused "graphnet shapes: IN is required; see graphnet shapes --help" shapes
 refused "graphnet: A subcommand is required"
 
 # --- Errors say what a file without a graph is.

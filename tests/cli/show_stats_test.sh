@@ -238,4 +238,56 @@ refused "--runnable needs a Python file" in/a.txt --runnable -o net.svg
 refused "input t is neither a tensor nor a number" tuple.gn --runnable -o tuple.py
 refused "its shape is not known" unknown.txt --runnable -o unknown.py
 if [ -e tuple.py ] || [ -e unknown.py ]; then echo "FAILED: a file in spite of the error"; exit 1; fi
+
+# --- A file that checks other implementations is run before it is written; that needs a Python with PyTorch.
+refused "writes files: -o NAME_test.py" in/a.txt --to unittest
+refused "show takes one sample" in/a.txt in/a.txt
+refused "no such file or folder" nowhere --to unittest -o nowhere_test.py
+cat >kernel.gn <<'EOF'
+graphnet.sample 1
+name = "a \"kernel\"\n'''"
+
+graphnet.module 1
+
+graph @forward(
+  %x : f32[4, 8] {mean = 0.0, std = 5.0},
+  %n : i64[4] {min = 2, max = 3},
+  %s : i64[] as torch.SymInt {data = [4]},
+  %w "L_self_w" : f32[3, 8] as torch.nn.parameter.Parameter {mean = 1.0, std = 5.0},
+  %b "L_self_b" : f32[3] {data = [1.0, 2.0, 3.0]}
+) {
+  %a = torch.arange(%s, device = device("cuda:0"))
+  %h = torch.nn.functional.linear(%x, %w, %b)
+  %y = torch.add(%h, %b)
+  %z = torch.add(%a, %n)
+  return (%y, %z)
+}
+end
+EOF
+printf 'graph @forward(%%x : f32[2, 3]) {\n  %%y = torch.matmul(%%x, %%x)\n  return (%%y,)\n}\n' >wrong.gn
+code=0
+"$graphnet" show kernel.gn --to unittest -o kernel_test.py 2>err.txt || code=$?
+if grep -q "no Python has the PyTorch of this program" err.txt; then
+  echo "skipped: $(cat err.txt)"
+else
+  [ "$code" -eq 0 ] || { cat err.txt; echo "FAILED: --to unittest: $code"; exit 1; }
+  for word in 'class Model(GraphModule)' 'def get_inputs(' 'def get_init_inputs(' 'def main('; do
+    grep -qF "$word" kernel_test.py || { echo "FAILED: no $word"; exit 1; }
+  done
+  python3 - <<'EOF'
+import ast
+tree = ast.parse(open("kernel_test.py").read())
+known = {one.targets[0].id: one.value for one in tree.body if isinstance(one, ast.Assign)}
+assert ast.literal_eval(known["NAME"]) == "a \"kernel\"\n'''", ast.dump(known["NAME"])
+assert ast.literal_eval(known["WEIGHTS"]) == ["L_self_w", "L_self_b"], ast.dump(known["WEIGHTS"])
+EOF
+  refused "does not run: RuntimeError" wrong.gn --to unittest -o wrong_test.py
+  [ ! -e wrong_test.py ] || { echo "FAILED: a file that does not run"; exit 1; }
+  mkdir -p kernels && cp kernel.gn wrong.gn kernels
+  printf '# two\nkernel.gn\nwrong.gn  # does not run\n' >list.txt
+  code=0
+  "$graphnet" show kernels --list list.txt --to unittest -o tests >out.txt 2>&1 || code=$?
+  [ "$code" -eq 2 ] && grep -q '^1 passed, 1 failed$' out.txt && [ "$(ls tests)" = kernel_test.py ] ||
+    { cat out.txt; echo "FAILED: --list: $code"; exit 1; }
+fi
 echo PASSED

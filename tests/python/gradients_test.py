@@ -16,6 +16,9 @@ from typing import Any
 import torch
 
 import graphnet_ir
+from graphnet_ir.gradients import Compared
+from graphnet_ir.gradients.differentiating import _compared
+from graphnet_ir.gradients.refusal import Refusal
 
 TOOL = pathlib.Path(sys.executable).parent / "graphnet"
 PYTORCH = pathlib.Path(__file__).resolve().parent.parent / "pytorch"
@@ -120,10 +123,30 @@ class Differentiated(unittest.TestCase):
         self.refused(parsed("  %y = torch.igamma(%w, %x)"), "has no derivative", "igamma")
         self.refused(parsed("  %y = torch.nonzero(%w)\n  %z = torch.sum(%w)", "%y, %z"),
                      "is not traced", "aten.nonzero.default", "node y")
-        self.refused(parsed("  %y = torch.argmax(%w)"), "has no gradient")
+        self.refused(parsed("  %y = torch.argmax(%w)"), "has no gradient: "
+                     "no result depends on a parameter by operators with gradients")
         self.refused(parsed("  %y = torch.matmul(%w, %x)"), "does not run", "node y")
         self.refused(graphnet_ir.parse("graph @f(%x : f32[3]) {\n  %y = torch.relu(%x)\n"
-                                       "  return (%y,)\n}"), "has no parameter")
+                                       "  return (%y,)\n}"),
+                     "has no parameter: no input is a parameter of floats")
+        numbers = ", ".join(map(str, range(1001)))
+        self.refused(parsed(f"  %c = torch.tensor(({numbers}))\n  %s = torch.sum(%w)\n"
+                            "  %y = torch.mul(%c, %s)"), "it holds a constant of 1001 elements")
+
+    def test_what_differs_is_refused(self) -> None:
+        ones, nothing = torch.ones(3), lambda: [None]
+        exact = torch.ones(3, dtype=torch.float64)
+        self.assertEqual(_compared([(ones, ones.clone())], nothing), Compared(1, 1, 0.0))
+        self.assertEqual(_compared([(ones + 1e-6, ones)], nothing).equal, 0)
+        for made in (ones[:2], ones.double()):
+            with self.assertRaisesRegex(Refusal, "value 0 has another shape or dtype than in eager autograd"):
+                _compared([(made, ones)], nothing)
+        for made in (ones + 0.01, ones * torch.nan, ones * torch.inf):
+            for ideal in (None, exact):
+                with self.assertRaisesRegex(Refusal, "value 0 is .* from eager autograd, relative to its size"):
+                    _compared([(made, ones)], lambda: [ideal])
+        # Both are rounding of nothing.
+        self.assertEqual(_compared([(ones * 2e-9, ones * -1e-9)], lambda: [exact * 0]).near, 1)
 
     def test_modes_are_put_back(self) -> None:
         with torch.no_grad():
@@ -207,9 +230,23 @@ class Batch(unittest.TestCase):
         self.call("in", "-o", "slow", "--max-seconds", "0.001", code=1)
         self.assertEqual({row["cause"] for row in self.rows("slow").values()},
                          {"exceeds the limit of time"})
-        self.assertIn("out is not empty; use --resume", self.call("in", "-o", "out", code=2).stderr)
-        self.assertIn("other has other files", self.call("in", "-o", "other", code=2).stderr)
+        self.assertIn(" is not empty; use --resume to go on with it",
+                      self.call("in", "-o", "out", code=2).stderr)
+        self.assertIn(" has other files, such as ", self.call("in", "-o", "other", code=2).stderr)
         self.assertIn("needs samples", self.call("-o", "new", code=2).stderr)
+
+    def test_ctrl_c_ends_all(self) -> None:
+        self.write(a=self.good())
+        process = subprocess.Popen([str(TOOL), "differentiate", "in", "-o", "out"], cwd=self.folder,
+                                   stderr=subprocess.PIPE, text=True)
+        work = self.folder / "out" / ".work" / "work.json"
+        end = time.monotonic() + 100
+        while time.monotonic() < end and not work.exists():
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate()[1]
+        self.assertEqual((process.returncode, said), (130, "graphnet: interrupted; --resume goes on\n"))
+        self.assertEqual(sorted(os.listdir(self.folder / "out")), ["gradients.jsonl"])
 
     def test_a_killed_run_goes_on(self) -> None:
         self.write(**{f"s{i}": parsed(f"  %a = torch.mul(%w, {i}.5)\n  %y = torch.mul(%a, %x)")

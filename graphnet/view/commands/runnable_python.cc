@@ -27,19 +27,25 @@
 namespace graphnet {
 namespace {
 
-// Returns the names of the values that a folder takes, in order: first the placeholders of the
-// module, then the attributes that it reads.
-std::vector<std::string> SourcesOfArguments(const Module& module) {
-  std::vector<std::string> sources;
+// Returns what a folder takes, in order: first the placeholders of the module, then the attributes
+// that it reads. The names are still to be found.
+std::vector<PythonArgument> ArgumentsOf(const Module& module) {
+  std::vector<PythonArgument> arguments;
   absl::flat_hash_set<absl::string_view> read;
   for (const Node* node : module.main()->nodes()) {
-    if (node->is_placeholder()) sources.emplace_back(node->target());
+    if (node->is_placeholder()) {
+      arguments.push_back(
+          {.source = std::string(node->target()), .annotation = std::string(node->annotation())});
+    }
     if (node->op() == Op::kGetAttr) read.insert(node->target());
   }
   for (const Attribute& attribute : module.attributes()) {
-    if (read.contains(attribute.name)) sources.emplace_back(attribute.name);
+    if (!read.contains(attribute.name)) continue;
+    arguments.push_back({.source = std::string(attribute.name),
+                         .annotation = std::string(attribute.annotation),
+                         .is_attribute = true});
   }
-  return sources;
+  return arguments;
 }
 
 bool IsOfTorchScriptAlone(const Node& node) {
@@ -73,7 +79,27 @@ absl::StatusOr<Sample> WithoutTorchScript(const Sample& sample,
   return program;
 }
 
+absl::StatusOr<PythonForm> FolderAsPython(const Sample& sample) {
+  ASSIGN_OR_RETURN(const Sample folder, FolderFormOfSample(sample));
+  PythonForm form;
+  ASSIGN_OR_RETURN(form.files, GraphNetFiles(folder));
+  form.arguments = ArgumentsOf(*sample.module);
+  const std::vector<Node*> taken = folder.module->main()->placeholders();
+  if (form.arguments.size() != taken.size())
+    return absl::InternalError("a folder takes other arguments than the program");
+  for (size_t i = 0; i < taken.size(); ++i)
+    form.arguments[i].name = std::string(taken[i]->target());
+  return form;
+}
+
 }  // namespace
+
+absl::StatusOr<PythonForm> PythonFormOf(Sample sample) {
+  if (HasOperatorsOfTorchScript(*sample.module)) {
+    ASSIGN_OR_RETURN(sample, WithoutTorchScript(sample, {}));
+  }
+  return FolderAsPython(sample);
+}
 
 absl::Status WriteRunnablePython(Sample sample, const std::string& path) {
   for (const Node* input : sample.module->main()->placeholders()) {
@@ -90,20 +116,15 @@ absl::Status WriteRunnablePython(Sample sample, const std::string& path) {
     ASSIGN_OR_RETURN(sample, WithoutTorchScript(sample, values));
     ASSIGN_OR_RETURN(values, ReadInputs({}, DrawOptions(), &sample));
   }
-  ASSIGN_OR_RETURN(const Sample form, FolderFormOfSample(sample));
-  ASSIGN_OR_RETURN(const GraphNetFileMap files, GraphNetFiles(form));
-  const std::vector<std::string> sources = SourcesOfArguments(*sample.module);
-  const std::vector<Node*> arguments = form.module->main()->placeholders();
-  if (sources.size() != arguments.size())
-    return absl::InternalError("a folder takes other arguments than the program");
+  ASSIGN_OR_RETURN(const PythonForm form, FolderAsPython(sample));
   std::map<std::string, TensorData> tensors;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    auto value = values.extract(sources[i]);
-    if (!value.empty()) tensors.emplace(arguments[i]->target(), std::move(value.mapped()));
+  for (const PythonArgument& argument : form.arguments) {
+    auto value = values.extract(argument.source);
+    if (!value.empty()) tensors.emplace(argument.name, std::move(value.mapped()));
   }
   if (drawn > 0)
     PrintNote(absl::StrCat(drawn, " weights are drawn, as their values are not there"));
-  return SaveWithTensors(absl::StrCat(files.at("model.py"), RunnableTail()), path, tensors,
+  return SaveWithTensors(absl::StrCat(form.files.at("model.py"), RunnableTail()), path, tensors,
                          absl::StrCat(path, ".safetensors"));
 }
 

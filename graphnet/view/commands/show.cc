@@ -11,6 +11,7 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/command/command.h"
+#include "graphnet/command/inputs.h"
 #include "graphnet/command/json.h"
 #include "graphnet/command/messages.h"
 #include "graphnet/command/options.h"
@@ -28,6 +29,7 @@
 #include "graphnet/paddle/pir/printer.h"
 #include "graphnet/run/engine.h"
 #include "graphnet/view/commands/runnable_python.h"
+#include "graphnet/view/commands/unittest_python.h"
 #include "graphnet/view/tabular.h"
 
 namespace graphnet {
@@ -38,6 +40,7 @@ enum class Form {
   kText,
   kTabular,
   kPython,
+  kUnittest,
   kPir,
   kLoops,
   kDot,
@@ -47,7 +50,8 @@ enum class Form {
 };
 
 struct ShowFlags {
-  std::string in;
+  InputList inputs;
+  std::string in;  // the one of `inputs`
   std::string out = "-";
   Form form = Form::kAuto;
   DrawingOptions drawing;
@@ -56,6 +60,7 @@ struct ShowFlags {
   bool bound = false;
   std::optional<size_t> group;
   bool runnable = false;
+  int jobs = 0;
   bool trust = false;
 };
 
@@ -148,6 +153,16 @@ absl::Status CheckEnding(const ShowFlags& options) {
 }
 
 absl::StatusOr<CommandResult> Show(ShowFlags options) {
+  if (options.form == Form::kUnittest) {
+    if (options.out == "-")
+      return absl::InvalidArgumentError("--to unittest writes files: -o NAME_test.py or a folder");
+    return WriteUnittests({options.inputs, options.out, options.jobs, options.trust});
+  }
+  if (options.inputs.in.size() != 1 || !options.inputs.list.empty()) {
+    return absl::InvalidArgumentError(
+        "show takes one sample; several, and --list, are for --to unittest");
+  }
+  options.in = options.inputs.in[0];
   if (options.form == Form::kAuto && EndingOfFile(options.out) == ".py")
     options.form = Form::kPython;
   RETURN_IF_ERROR(CheckEnding(options));
@@ -214,18 +229,26 @@ absl::StatusOr<CommandResult> Show(ShowFlags options) {
 
 void DeclareShow(CommandLine& command) {
   auto options = std::make_shared<ShowFlags>();
-  AddSampleOption(command, &options->in);
-  const std::map<std::string, Form> forms = {
-      {"text", Form::kText}, {"tabular", Form::kTabular}, {"python", Form::kPython},
-      {"pir", Form::kPir},   {"loops", Form::kLoops},     {"dot", Form::kDot},
-      {"svg", Form::kSvg},   {"html", Form::kHtml},       {"model-explorer", Form::kModelExplorer}};
-  const Option to =
-      command.AddChoice("--to,--format", &options->form, forms,
-                        "text: readable, with long constants shortened; tabular: one row per node; "
-                        "python: the model.py of a GraphNet folder; pir: Paddle's intermediate "
-                        "representation; loops: loop nests; dot: for Graphviz; svg: a picture; "
-                        "html: a page with search and folding; model-explorer: JSON for Google's "
-                        "Model Explorer. Default: by the ending of -o, otherwise text");
+  AddInputList(command, &options->inputs);
+  const std::map<std::string, Form> forms = {{"text", Form::kText},
+                                             {"tabular", Form::kTabular},
+                                             {"python", Form::kPython},
+                                             {"pir", Form::kPir},
+                                             {"loops", Form::kLoops},
+                                             {"dot", Form::kDot},
+                                             {"svg", Form::kSvg},
+                                             {"html", Form::kHtml},
+                                             {"model-explorer", Form::kModelExplorer},
+                                             {"unittest", Form::kUnittest}};
+  const Option to = command.AddChoice(
+      "--to,--format", &options->form, forms,
+      "text: readable, with long constants shortened; tabular: one row per node; "
+      "python: the model.py of a GraphNet folder; unittest: a file of Python that "
+      "checks and times other implementations, needs PyTorch alone, and is run "
+      "before it is written (of many samples, to the folder -o); pir: Paddle's intermediate "
+      "representation; loops: loop nests; dot: for Graphviz; svg: a picture; "
+      "html: a page with search and folding; model-explorer: JSON for Google's "
+      "Model Explorer. Default: by the ending of -o, otherwise text");
   command.AddOption("-o,--out", &options->out, "File to write; - is the standard output")
       .ShowDefault();
   command.AddFlag("--shapes", &options->shapes,
@@ -242,6 +265,7 @@ void DeclareShow(CommandLine& command) {
                   "Bind loops to the blocks and threads of a GPU (loops)");
   command.AddOption("--group", &options->group,
                     "Print only this group of operators, counted from 0 (loops)");
+  AddJobsOption(command, &options->jobs);
   AddJsonOption(command,
                 "name, hash, inputs, outputs, attributes, symbols, counts of targets, and graphs "
                 "with their nodes")
