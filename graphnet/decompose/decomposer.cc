@@ -160,6 +160,16 @@ absl::Status CheckReplay(const DecomposeConfig& said, const DecomposeConfig& mad
   return differs("the parameters");
 }
 
+// Returns whether the ranges have all operators.
+bool IsWhole(const std::vector<Range>& ranges, int64_t num_ops) {
+  int64_t end = 0;
+  for (const Range& range : ranges) {
+    if (range.start != end) return false;
+    end = range.end;
+  }
+  return end == num_ops;
+}
+
 }  // namespace
 
 absl::StatusOr<Decomposition> Decompose(const Sample& sample, const DecomposeConfig& config,
@@ -194,7 +204,9 @@ absl::StatusOr<Decomposition> Decompose(const Sample& sample, const DecomposeCon
       ASSIGN_OR_RETURN(ranges, Planner(index, regions, config, &made.notes).Ranges());
     }
   }
-  ASSIGN_OR_RETURN(made.pieces, CutRanges(sample, index, regions, ranges, config.cut, observed));
+  CutOptions cut = config.cut;
+  cut.keep_unused = cut.keep_unused && IsWhole(ranges, num_ops);
+  ASSIGN_OR_RETURN(made.pieces, CutRanges(sample, index, regions, ranges, cut, observed));
   made.config.model_name = sample.name;
   made.config.parent_hash = made.pieces[0].provenance[0].parent_hash;
   if (config.is_done() && config.parent_hash != made.config.parent_hash) return other_graph();

@@ -69,7 +69,8 @@ struct CutOptions {
   // True if the first piece takes all inputs of the graph; false if only those that it needs.
   bool all_inputs = true;
   // True if the first piece also holds the attributes, symbols, relations and weights that no
-  // piece uses, so that the pieces together are the whole sample.
+  // piece uses, so that the pieces together are the whole sample. Decompose keeps them only if the
+  // ranges have all operators.
   bool keep_unused = true;
 
   friend bool operator==(const CutOptions& a, const CutOptions& b) = default;

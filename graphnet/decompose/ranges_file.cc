@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/json.h"
@@ -13,12 +14,16 @@ namespace graphnet {
 namespace {
 
 constexpr char kRangesFile[] = "subgraph_ranges.json";
+constexpr char kKernelsFile[] = "cumsum_num_kernels.json";
 constexpr char kSplitsFile[] = "split_results.json";
 constexpr char kRanges[] = "subgraph_ranges";
 constexpr char kPositions[] = "split_positions";
 constexpr char kOperators[] = "num_subgraph_ops";
 constexpr char kKernels[] = "num_subgraph_kernels";
 constexpr char kOffset[] = "start_offset_in_original_graph";
+
+// More operators than any graph has.
+constexpr int64_t kMaxOperators = int64_t{1} << 40;
 
 Json Described(const SampleRanges& sample, absl::string_view key, Json value) {
   Json json;
@@ -57,6 +62,10 @@ absl::Status WriteRanges(const RangesOfSamples& samples, const std::string& fold
   for (const auto& [path, sample] : samples) {
     Json ranges = RangesJson(sample);
     RETURN_IF_ERROR(WriteFileAtomic(JoinPath(JoinPath(folder, path), kRangesFile), ranges.Dump(4)));
+    if (sample.kernels.has_value()) {
+      RETURN_IF_ERROR(WriteFileAtomic(JoinPath(JoinPath(folder, path), kKernelsFile),
+                                      KernelCountsText(*sample.kernels)));
+    }
     std::set<int64_t> positions;
     for (const Range& range : sample.ranges) positions.insert({range.start, range.end});
     all[path] = std::move(ranges);
@@ -73,7 +82,8 @@ absl::StatusOr<RangesFile> RangesFile::Open(const std::string& path) {
   if (file.is_folder_) return file;
   ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxTextFileBytes));
   ASSIGN_OR_RETURN(const Json json, Json::ParseObject(text, path));
-  if (json.Find(kRanges) != nullptr || json.Find(kPositions) != nullptr) {
+  if (json.Find(kRanges) != nullptr || json.Find(kPositions) != nullptr ||
+      json.Find(kOperators) != nullptr) {
     ASSIGN_OR_RETURN(file.of_all_, ReadEntry(text, path));
     return file;
   }
@@ -90,6 +100,11 @@ absl::StatusOr<RangesFile::Entry> RangesFile::ReadEntry(absl::string_view text,
   Entry entry;
   if (const Json* ranges = json.Find(kRanges)) {
     ASSIGN_OR_RETURN(entry.ranges, RangesIn(*ranges, file));
+    return entry;
+  }
+  if (json.Find(kOperators) != nullptr) {
+    ASSIGN_OR_RETURN(const KernelCounts counts, ParseKernelCounts(text, file));
+    entry.ranges = FusedRanges(counts);
     return entry;
   }
   entry.positions = json.Get<std::vector<int64_t>>(kPositions);
@@ -133,6 +148,20 @@ absl::StatusOr<std::vector<Range>> RangesFile::Of(const std::string& name,
   return entry.ranges;
 }
 
+std::vector<Range> FusedRanges(const KernelCounts& counts) {
+  std::vector<Range> ranges;
+  const std::vector<int64_t>& kernels = counts.kernels;
+  for (size_t at = 0; at < kernels.size();) {
+    const size_t first = at++;
+    while (at < kernels.size() && kernels[at] <= kernels[at - 1]) ++at;
+    const int64_t start = first == 0 ? 0 : counts.operators[first - 1];
+    const int64_t end = counts.operators[at - 1];
+    if (kernels[first] > 0 && end - start > 1)
+      ranges.push_back({counts.first_operator + start, counts.first_operator + end});
+  }
+  return ranges;
+}
+
 std::string KernelCountsText(const KernelCounts& counts) {
   Json json;
   json[kOperators] = counts.operators;
@@ -150,6 +179,15 @@ absl::StatusOr<KernelCounts> ParseKernelCounts(absl::string_view text, absl::str
     return absl::InvalidArgumentError(
         absl::StrCat(Printable(file, 1000), ": lacks lists of one length, num_subgraph_ops and ",
                      "num_subgraph_kernels, or the number start_offset_in_original_graph"));
+  }
+  // As prefixes only grow, the last one is the largest, and no sum overflows.
+  const auto does_not_grow = [](int64_t before, int64_t after) { return before >= after; };
+  if (*offset < 0 || *offset > kMaxOperators ||
+      absl::c_adjacent_find(*operators, does_not_grow) != operators->end() ||
+      (!operators->empty() && (operators->front() < 0 || operators->back() > kMaxOperators))) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        Printable(file, 1000), ": num_subgraph_ops does not grow from prefix to prefix, or ",
+        "counts more operators than a graph can have"));
   }
   return KernelCounts{*operators, *kernels, *offset};
 }

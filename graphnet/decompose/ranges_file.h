@@ -23,20 +23,37 @@
 
 namespace graphnet {
 
+// How many kernels the first operators of a sample take: prefix i has operators[i] operators, more
+// than the prefix before it, and kernels[i] kernels.
+struct KernelCounts {
+  std::vector<int64_t> operators;
+  std::vector<int64_t> kernels;
+  int64_t first_operator = 0;  // in the original graph
+
+  friend bool operator==(const KernelCounts& a, const KernelCounts& b) = default;
+};
+
+// Returns the ranges of at least two operators that are one kernel: behind the first step, which has
+// a kernel, the count does not rise.
+std::vector<Range> FusedRanges(const KernelCounts& counts);
+
 // Ranges of the operators of one sample.
 struct SampleRanges {
   std::string model_name;
   std::vector<Range> ranges;
   int64_t total_length = 0;
+  std::optional<KernelCounts> kernels = std::nullopt;  // that the ranges were found by
 };
 // By the path of the sample.
 using RangesOfSamples = std::map<std::string, SampleRanges>;
 
 // Writes FOLDER/PATH/subgraph_ranges.json for each sample, and subgraph_ranges.json and
-// split_results.json of all in FOLDER. Split positions are the ends of the ranges.
+// split_results.json of all in FOLDER. Split positions are the ends of the ranges. If its kernels are
+// known, FOLDER/PATH/cumsum_num_kernels.json, too.
 absl::Status WriteRanges(const RangesOfSamples& samples, const std::string& folder);
 
-// What decompose --ranges reads: one of the first two files, or a folder as WriteRanges makes it.
+// What decompose --ranges reads: one of the files, or a folder as WriteRanges makes it. Counts of
+// kernels are read as the ranges of one kernel.
 class RangesFile {
  public:
   // InvalidArgument, with the name of the file, if it has another form, or if a range is empty, runs
@@ -62,14 +79,8 @@ class RangesFile {
   std::map<std::string, Entry> of_sample_;
 };
 
-// How many kernels the first operators of a sample take.
-struct KernelCounts {
-  std::vector<int64_t> operators;  // of each prefix
-  std::vector<int64_t> kernels;
-  int64_t first_operator = 0;  // in the original graph
-};
 // Return and read the text of cumsum_num_kernels.json. InvalidArgument, with the name of the file, if it
-// has another form.
+// has another form or its prefixes do not grow.
 std::string KernelCountsText(const KernelCounts& counts);
 absl::StatusOr<KernelCounts> ParseKernelCounts(absl::string_view text, absl::string_view file);
 

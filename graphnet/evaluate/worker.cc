@@ -131,6 +131,18 @@ absl::Status Worker::Export(const ExportRequest& request) {
   return Nonsense(*process_, answer.Dump(-1));
 }
 
+absl::StatusOr<int64_t> Worker::CountKernels(const PrepareRequest& request) {
+  const Json asked = Json::Object({{"verb", "kernels"},
+                                   {"program", request.program},
+                                   {"inputs", request.inputs},
+                                   {"order", request.order},
+                                   {"device", request.device}});
+  ASSIGN_OR_RETURN(const Json answer, Ask(*process_, asked, limit_));
+  const auto count = answer.Get<int64_t>("kernels");
+  if (!count.has_value() || *count < 0) return Nonsense(*process_, answer.Dump(-1));
+  return *count;
+}
+
 absl::Status Worker::Close(int slot) {
   Json request = Json::Object({{"verb", "close"}});
   if (slot != 0) request["slot"] = slot;

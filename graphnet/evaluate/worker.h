@@ -78,6 +78,9 @@ class Worker {
                                            int warmup, int trials, uint64_t seed);
   // Writes the program as ONNX instead of compiling it.
   absl::Status Export(const ExportRequest& request);
+  // Compiles the program of a request and returns the number of its kernels. The program is not
+  // kept. FailedPrecondition if the worker counts none.
+  absl::StatusOr<int64_t> CountKernels(const PrepareRequest& request);
   // Tells the worker to drop the program of a slot.
   absl::Status Close(int slot = 0);
 

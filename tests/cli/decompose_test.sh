@@ -22,6 +22,14 @@ expect_error() {
 "$graphnet" convert --lift "$samples/resnet.pt" resnet
 "$graphnet" convert resnet.pb whole.txt
 
+# --- Groups of operators that make one kernel are pieces, and what lies between is in none.
+"$graphnet" decompose resnet.pb --groups -o groups >table.txt
+grep -q '^8 pieces, 16 of 134 operators' table.txt || fail "--groups: $(tail -1 table.txt)"
+"$graphnet" show groups/subgraph_0.pb | grep -q 'aten.relu' || fail "--groups: a piece without relu"
+if "$graphnet" show groups/subgraph_0.pb | grep -q '^attribute'; then fail "--groups: unused weights are kept"; fi
+expect_error "no two adjacent operators make one kernel" decompose "$samples/gpt.pb" --groups --dry-run
+expect_error "is required and 2 were given" decompose resnet.pb --groups --at 3 --dry-run
+
 # --- Each scheme, style and format composes to the same text, except for what a piece does not keep.
 body() { grep -v -e '^sample ' -e '^graph_hash' "$1"; }
 body whole.txt >whole.body

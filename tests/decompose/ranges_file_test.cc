@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/json.h"
 #include "tests/base/status_matchers.h"
@@ -14,6 +16,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 std::string Temporary(const std::string& name) { return JoinPath(::testing::TempDir(), name); }
 
@@ -94,6 +97,39 @@ TEST(KernelCountsTest, AreReadAsTheyAreWritten) {
       StatusIs(absl::StatusCode::kInvalidArgument,
                HasSubstr("k.json: lacks lists of one length, num_subgraph_ops and "
                          "num_subgraph_kernels, or the number start_offset_in_original_graph")));
+}
+
+TEST(KernelCountsTest, PrefixesGrow) {
+  const auto read = [](absl::string_view operators) {
+    return ParseKernelCounts(
+        absl::StrCat(R"({"num_subgraph_ops": )", operators,
+                     R"(, "num_subgraph_kernels": [1, 2], "start_offset_in_original_graph": 0})"),
+        "k.json");
+  };
+  EXPECT_OK(read("[1, 3]"));
+  for (const char* wrong : {"[3, 1]", "[2, 2]", "[-1, 2]", "[1, 9223372036854775807]"}) {
+    EXPECT_THAT(read(wrong), StatusIs(absl::StatusCode::kInvalidArgument,
+                                      HasSubstr("num_subgraph_ops does not grow")))
+        << wrong;
+  }
+}
+
+TEST(FusedRangesTest, AreRunsInWhichTheCountDoesNotRise) {
+  EXPECT_THAT(FusedRanges({{1, 2, 3, 4, 5}, {1, 2, 1, 1, 2}, 0}), ElementsAre(Range{1, 4}));
+  // A cut is not possible behind each operator.
+  EXPECT_THAT(FusedRanges({{3, 4, 5}, {1, 2, 2}, 10}), ElementsAre(Range{10, 13}, Range{13, 15}));
+}
+
+TEST(FusedRangesTest, OperatorsWithoutAKernelAreNoRange) {
+  EXPECT_THAT(FusedRanges({{1, 2, 3}, {0, 0, 1}, 0}), IsEmpty());
+  EXPECT_THAT(FusedRanges({}), IsEmpty());
+}
+
+TEST(RangesFileTest, CountsOfKernelsAreRanges) {
+  const auto file = RangesFile::Open(
+      Written("cumsum_num_kernels.json", KernelCountsText({{1, 2, 3, 4}, {1, 2, 2, 3}, 0})));
+  ASSERT_OK(file);
+  EXPECT_THAT(file->Of("any", 4), IsOkAndHolds(ElementsAre(Range{1, 3})));
 }
 
 }  // namespace

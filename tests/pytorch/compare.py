@@ -44,6 +44,7 @@ SUITES = {
     "gradients": ("suite_gradients", "Gradients", "graphs that `graphnet differentiate` wrote, beside autograd"),
     "flops": ("suite_flops", "Flops", "FLOPs, as PyTorch's counter has them"),
     "loops": ("suite_loops", "Loops", "the loops that graphnet prints, run as Python"),
+    "kernels": ("suite_kernels", "Kernels", "ranges of one kernel, and TorchInductor's kernels of each prefix"),
     "counts": ("suite_files", "NodeCounts", "nodes, as CPython's own parser counts them; needs no PyTorch"),
     "cuts": ("suite_files", "Cuts", "the same programs cut in several forms; needs no PyTorch"),
     "forecasts": ("suite_files", "Forecasts", "`check --for`, and what comes of converting and running"),

@@ -22,6 +22,8 @@
 #include "graphnet/command/messages.h"
 #include "graphnet/command/options.h"
 #include "graphnet/command/save.h"
+#include "graphnet/decompose/commands/group_ranges.h"
+#include "graphnet/decompose/commands/kernel_ranges.h"
 #include "graphnet/decompose/commands/ports.h"
 #include "graphnet/decompose/commands/typical_ranges.h"
 #include "graphnet/decompose/decomposer.h"
@@ -58,6 +60,9 @@ struct DecomposeFlags {
   // Where the ranges of each sample come from, if not from the configuration.
   std::optional<RangesFile> ranges_file;
   RangesOfSamples typical_ranges;
+  bool groups = false;
+  std::string kernels;                    // the backend
+  std::shared_ptr<KernelRanges> counter;  // of that backend
   bool no_head_and_tail = false;
   bool minimal_inputs = false;
   bool dry_run = false;
@@ -94,9 +99,11 @@ absl::StatusOr<DecomposeConfig> ConfigOf(const DecomposeFlags& options) {
       config.split_positions.emplace_back();
       RETURN_IF_ERROR(ParseNumber(text, "--at", &config.split_positions.back()));
     }
-  } else if (options.typical || IsRangesFile(options.ranges)) {
+  } else if (options.typical || options.groups || !options.kernels.empty() ||
+             IsRangesFile(options.ranges)) {
     config.mode = DecomposeMode::kRanges;
     config.group_head_and_tail = false;
+    config.cut.all_inputs = false;
   } else if (!options.ranges.empty()) {
     config.mode = DecomposeMode::kRanges;
     for (const absl::string_view text : absl::StrSplit(options.ranges, ',')) {
@@ -198,6 +205,7 @@ absl::StatusOr<DecomposeOutcome> DecomposeOne(const NamedInput& input, const std
   if (lift && options.ports.facts != PortFacts::kNone)
     AddMetas(*lifted->main(), sample, &ports.values);
   DecomposeConfig wanted = config;
+  DecomposeOutcome outcome;
   if (options.ranges_file.has_value()) {
     ASSIGN_OR_RETURN(wanted.subgraph_ranges,
                      options.ranges_file->Of(input.name, NumOperators(*sample.module->main())));
@@ -205,6 +213,14 @@ absl::StatusOr<DecomposeOutcome> DecomposeOne(const NamedInput& input, const std
     const auto found = options.typical_ranges.find(input.name);
     if (found != options.typical_ranges.end()) wanted.subgraph_ranges = found->second.ranges;
     if (wanted.subgraph_ranges.empty()) return DecomposeOutcome();
+  } else if (options.groups) {
+    const Module& with_metas =
+        ports.values.module != nullptr ? *ports.values.module : *sample.module;
+    ASSIGN_OR_RETURN(wanted.subgraph_ranges, GroupRanges(with_metas));
+  } else if (options.counter != nullptr) {
+    ASSIGN_OR_RETURN(const KernelCounts counts, options.counter->Find(sample));
+    wanted.subgraph_ranges = FusedRanges(counts);
+    outcome.ranges.kernels = counts;
   }
   ASSIGN_OR_RETURN(Decomposition made, Decompose(sample, wanted, &ports.values));
   if (!ports.why_not.empty()) made.notes.push_back(ports.why_not);
@@ -213,9 +229,9 @@ absl::StatusOr<DecomposeOutcome> DecomposeOne(const NamedInput& input, const std
         "parameters and buffers become inputs, as in every GraphNet folder (convert --lift)");
   }
   if (made.config.cut.style == Style::kChain && as_folders) NotePassingValues(&made);
-  DecomposeOutcome outcome;
   outcome.pieces = made.pieces.size();
-  outcome.ranges = {BaseName(input.name), {}, made.config.num_ops};
+  outcome.ranges.model_name = BaseName(input.name);
+  outcome.ranges.total_length = made.config.num_ops;
   for (const SubgraphConfig& piece : made.config.subgraphs)
     outcome.ranges.ranges.push_back(piece.range);
   const Module& known = ports.values.module != nullptr ? *ports.values.module : *sample.module;
@@ -385,6 +401,9 @@ absl::StatusOr<CommandResult> Run(DecomposeFlags& options) {
   if (IsRangesFile(options.ranges)) {
     ASSIGN_OR_RETURN(options.ranges_file, RangesFile::Open(options.ranges));
   }
+  if (!options.kernels.empty()) {
+    ASSIGN_OR_RETURN(options.counter, KernelRanges::Of(options.kernels));
+  }
   if (!options.typical) return CutAll(inputs, options);
   ASSIGN_OR_RETURN(TypicalResult found,
                    FindTypicalRanges(inputs, options.typical_options, options.jobs, options.trust));
@@ -438,7 +457,8 @@ void DeclareDecompose(CommandLine& command) {
   scheme.AddOption(
       "--ranges", &options->ranges,
       "Make a piece of each of these ranges of operators, without their ends: 0:8,8:20; or a "
-      "subgraph_ranges.json or split_results.json of GraphNet, or a folder of --write-ranges");
+      "subgraph_ranges.json, split_results.json or cumsum_num_kernels.json of GraphNet, or a "
+      "folder of --write-ranges");
   const Option every =
       number("--every", DecomposeMode::kFixedSize, "Make pieces of this many operators");
   const Option pieces = number("--pieces,-k", DecomposeMode::kEqual, "Make this many equal pieces");
@@ -456,6 +476,16 @@ void DeclareDecompose(CommandLine& command) {
                                         "Make a piece of each range of operators whose names recur "
                                         "over the samples; without --out and "
                                         "--into, only list them");
+  const Option groups = scheme.AddFlag(
+      "--groups", &options->groups,
+      "Make a piece of each run of operators that make one kernel, as show --to loops groups them; "
+      "what lies between is in no piece");
+  const Option kernels =
+      scheme
+          .AddOption("--kernels", &options->kernels,
+                     "Make a piece of each run of operators that this backend (inductor) compiles "
+                     "to one kernel; the kernels of prefixes are counted, by bisection")
+          .TypeName("BACKEND");
   scheme.AddOption("--by-value", &options->values,
                    "Make a piece of the operators between these values: in1,in2:out1 (may be "
                    "given several times)");
@@ -474,7 +504,8 @@ void DeclareDecompose(CommandLine& command) {
       .AddFlag(
           "--no-head-and-tail", &options->no_head_and_tail,
           "With --at, --ranges and --by-value: make no pieces of the operators before and after")
-      .Excludes(every, pieces, single_op, balanced, blocks, by_module, typical, config);
+      .Excludes(every, pieces, single_op, balanced, blocks, by_module, typical, groups, kernels,
+                config);
   command
       .AddFlag("--minimal-inputs", &options->minimal_inputs,
                "Give the first piece only the inputs that it uses")
@@ -503,7 +534,8 @@ void DeclareDecompose(CommandLine& command) {
       .AddOption(
           "--write-ranges", &options->write_ranges,
           "Write the ranges of each sample into this folder, as GraphNet's subgraph_ranges.json "
-          "and split_results.json; without --out and --into, write no pieces")
+          "and split_results.json, and with --kernels as cumsum_num_kernels.json; without --out "
+          "and --into, write no pieces")
       .TypeName("DIR")
       .Group(kOutputGroup);
   const std::map<std::string, PieceFormat> formats = {{"graphnet", PieceFormat::kGraphNetFolder},

@@ -1,5 +1,6 @@
 """TorchInductor: torch.compile of a .pt2."""
 import os
+from unittest import mock
 
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.join(os.getcwd(), "inductor"))
 os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
@@ -8,12 +9,18 @@ import torch
 import torch._dynamo
 import torch._inductor.config
 import torch._inductor.metrics
+from torch._inductor import scheduler
+from torch._inductor.graph import GraphLowering
 
 import torch_worker
 import worker
 
 # Draw the same random numbers as PyTorch without TorchInductor.
 torch._inductor.config.fallback_random = True
+
+
+class _Counted(Exception):
+    """Ends a compilation whose kernels have been counted."""
 
 
 class InductorWorker(torch_worker.TorchWorker):
@@ -31,6 +38,28 @@ class InductorWorker(torch_worker.TorchWorker):
 
     def proof(self):
         return f"{torch._inductor.metrics.generated_kernel_count} generated kernels"
+
+    def kernels(self, program, inputs):
+        """Counts the loop nests and the calls of libraries that TorchInductor's scheduler makes.
+        On a GPU each of them is a launch. No code is compiled."""
+        counts = []
+
+        def count(graph):
+            graph.codegen()
+            counts.append(sum(not isinstance(node, scheduler.NopKernelSchedulerNode)
+                              for node in graph.scheduler.nodes))
+            raise _Counted
+
+        self.load_program(program)
+        torch._dynamo.reset()
+        with mock.patch.object(GraphLowering, "compile_to_module", count), \
+                torch._inductor.config.patch(force_disable_caches=True), torch.no_grad():
+            try:
+                torch.compile(self.module, fullgraph=True, dynamic=False)(*self.arguments(inputs))
+            except Exception:
+                if not counts:
+                    raise
+        return sum(counts)
 
     def compiled(self):
         # A graph of matrix products alone has no generated kernel.

@@ -55,6 +55,10 @@ class Worker:
         other way to run a program than to compile it, or if there is nothing to compile."""
         return None
 
+    def kernels(self, program, inputs):
+        """Returns the number of kernels that the compiler makes of the file."""
+        raise Failure("compile", f"{self.name} does not say how many kernels it makes")
+
     def close(self):
         """Drops the program."""
 
@@ -142,6 +146,14 @@ class _Server:
     def export(self, request):
         return self.staged("compile", lambda: self.worker.export(
             request["program"], request["out"], request["inputs"], request["outputs"])) or {}
+
+    def kernels(self, request):
+        self.worker.request = request
+        self.order = request["order"]
+        self.loaded = None
+        values = self.values(request["inputs"])
+        return {"kernels": self.staged(
+            "compile", lambda: self.worker.kernels(request["program"], values))}
 
     def close(self, request):
         self.loaded = None

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "graphnet/ir/shared_walk.h"
 #include "graphnet/ir/unchecked_builder.h"
 
 namespace graphnet::pir {
@@ -47,11 +48,12 @@ const SymExpr* MadeSymbols::New(Module* to) {
 
 void DeclareSymbols(const SymExpr* expr, Module* module) {
   if (expr == nullptr) return;
-  if (expr->kind == SymExpr::Kind::kSymbol && module->FindSymbol(expr->name) == nullptr) {
-    module->AddSymbol(expr->name, std::nullopt);
-  }
-  DeclareSymbols(expr->lhs, module);
-  DeclareSymbols(expr->rhs, module);
+  SharedWalk<const SymExpr*> walk;
+  const auto declare = [&](const SymExpr* part) {
+    if (part->kind == SymExpr::Kind::kSymbol && module->FindSymbol(part->name) == nullptr)
+      module->AddSymbol(part->name, std::nullopt);
+  };
+  static_cast<void>(walk.Run(expr, SymParts(), declare));  // an expression does not hold itself
 }
 
 void DeclareSymbols(const ValueMeta* meta, Module* module) {

@@ -169,6 +169,7 @@ class Grouping {
   bool Reaches(const std::vector<Node*>& nodes, size_t group) {
     const size_t own = group_of_[nodes[0]];
     absl::flat_hash_set<Node*> seen;
+    absl::flat_hash_set<size_t> seen_groups;
     std::vector<Node*> work;
     const auto add_operands = [&](const Node* of, bool is_start) {
       of->ForEachOperand([&](Node* operand) {
@@ -193,6 +194,7 @@ class Grouping {
         continue;
       }
       // A group depends on the operands of all of its members.
+      if (!seen_groups.insert(of).second) continue;
       for (const Node* member : groups_[of]) add_operands(member, /*is_start=*/false);
     }
     return false;

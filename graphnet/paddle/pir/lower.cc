@@ -81,8 +81,12 @@ bool SameConstant(const Argument& a, const Argument& b) {
 class GraphLowering {
  public:
   // `first_made` is the index of the first symbol of `from` that AddMetas made.
-  GraphLowering(const Module* from, size_t first_made, Module* to, size_t max_nodes)
-      : to_(*to), made_(from, first_made), max_nodes_(max_nodes) {
+  GraphLowering(const Module* from, size_t first_made, Module* to, size_t max_nodes,
+                bool keep_module_paths)
+      : to_(*to),
+        made_(from, first_made),
+        max_nodes_(max_nodes),
+        keep_module_paths_(keep_module_paths) {
     sizes_of_run_.AddAll(*from);
   }
 
@@ -111,7 +115,12 @@ class GraphLowering {
     }
     std::vector<Argument> outputs;
     for (const Node* node : from.nodes()) {
+      const Node* last = graph->last();
       if (node->is_call()) RETURN_IF_ERROR(LowerCall(out, *node));
+      if (keep_module_paths_) {
+        for (Node* made = graph->last(); made != last; made = made->prev())
+          made->set_module_path(node->module_path());
+      }
       if (!node->is_output()) continue;
       ForEachArgument(node->args()[0], [&](const Argument& value) {
         if (!value.is_node()) return;
@@ -632,6 +641,7 @@ class GraphLowering {
   Module& to_;
   MadeSymbols made_;
   const size_t max_nodes_;
+  const bool keep_module_paths_;
   size_t num_nodes_ = 0;
   Arena arena_;
   ResultTable results_;
@@ -676,7 +686,8 @@ absl::StatusOr<std::unique_ptr<Module>> ToPir(const Module& module, const PirOpt
   auto to = std::make_unique<Module>();
   const size_t max_nodes = 16 * from->num_nodes() + 1000;
   RETURN_IF_ERROR(
-      GraphLowering(from.get(), num_symbols, to.get(), max_nodes).LowerMain(*from->main()));
+      GraphLowering(from.get(), num_symbols, to.get(), max_nodes, options.keep_module_paths)
+          .LowerMain(*from->main()));
   // Erase nodes of unused results, since the reader makes no nodes for them.
   for (Graph* graph : to->graphs()) {
     for (Node* node : graph->nodes()) {

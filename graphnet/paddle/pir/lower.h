@@ -30,6 +30,9 @@ struct PirOptions {
   // True if writes to memory become values where possible (passes/functional/functionalize.h). It
   // helps grouping, since an operator that writes is in no group.
   bool functional = false;
+  // True if each operation has the module path of the call that it is made of. The result then
+  // differs from what the reader reads.
+  bool keep_module_paths = false;
 };
 
 // Does the first step of ToPir: inlines regions, and turns writes into values if `options` say so.
