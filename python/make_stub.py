@@ -192,6 +192,8 @@ _prefix_tokens -> _ArrowArray, features: Any
 _near_pairs -> _ArrowArray, features: Any
 _recurring -> tuple[list[tuple[int, list[int], int, int, int, list[str], str]], int, int,
   list[tuple[int, str]]], batches: Any
+_operator_names -> list[list[str]], items: Sequence[Sample | Module | bytes]
+_choose -> tuple[list[int], int, int, int, list[tuple[int, str]]], batches: Any, start: Sequence[str]
 _commands -> list[dict[str, Any]]
 _call_command -> tuple[int, str, str]
 _diff -> dict[str, Any]

@@ -16,6 +16,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/base/utf8.h"
 #include "graphnet/corpus/calls.h"
+#include "graphnet/corpus/choose.h"
 #include "graphnet/corpus/match.h"
 #include "graphnet/corpus/near.h"
 #include "graphnet/corpus/query_terms.h"
@@ -618,6 +619,88 @@ nb::tuple RecurringIn(nb::handle batches, const std::string& by, int64_t least, 
   return nb::make_tuple(ranges, found.found, found.cut_short, refused);
 }
 
+// --- Choices ---------------------------------------------------------------------------------------
+
+// Calls work(module, i) for each item on several threads. Returns what is wrong with each.
+std::vector<absl::Status> ForEachModule(
+    const std::vector<Item>& all, int threads,
+    const std::function<absl::Status(const Module& module, size_t i)>& work) {
+  std::vector<absl::Status> statuses(all.size());
+  ParallelFor(
+      all.size(), Jobs(threads),
+      [&](size_t i) -> absl::Status {
+        if (ModuleObject* const* const module = std::get_if<ModuleObject*>(&all[i]))
+          return work((*module)->module(), i);
+        ASSIGN_OR_RETURN(const Sample sample, DeserializeSample(*std::get<1>(all[i]), "<bytes>"));
+        return work(*sample.module, i);
+      },
+      [&](size_t i, const absl::Status& status) { statuses[i] = status; });
+  return statuses;
+}
+
+nb::list NamesOfOperators(nb::handle items, int threads) {
+  auto [all, locks] = ItemsOf(items);
+  auto names = std::make_shared<std::vector<std::vector<std::string>>>(all.size());
+  const auto statuses = LongCall(std::move(locks), [all = std::move(all), names, threads] {
+    return ForEachModule(all, threads, [&](const Module& module, size_t i) {
+      if (module.main() != nullptr) (*names)[i] = OperatorNames(module);
+      return absl::OkStatus();
+    });
+  });
+  nb::list made;
+  for (size_t i = 0; i < statuses.size(); ++i) {
+    RaiseIfError(statuses[i]);
+    made.append(nb::cast((*names)[i]));
+  }
+  return made;
+}
+
+nb::tuple ChooseFrom(nb::handle batches, const std::string& by, int64_t count, uint64_t seed,
+                     double weight, int64_t every, const std::vector<std::string>& start,
+                     int threads) {
+  const ChoiceWay way = by == "rarity"    ? ChoiceWay::kRarity
+                        : by == "buckets" ? ChoiceWay::kBuckets
+                                          : ChoiceWay::kCoverage;
+  const auto facts = std::make_shared<std::vector<ChoiceFacts>>();
+  std::vector<size_t> places;  // of the facts, among all items
+  nb::list refused;
+  size_t place = 0;
+  for (const nb::handle batch : nb::iter(batches)) {
+    const auto pair = nb::cast<nb::tuple>(batch);
+    const auto ids = nb::cast<std::vector<std::string>>(pair[0]);
+    auto [all, locks] = ItemsOf(pair[1]);
+    auto made = std::make_shared<std::vector<ChoiceFacts>>(all.size());
+    const auto statuses = LongCall(std::move(locks), [all = std::move(all), made, way, threads] {
+      return ForEachModule(all, threads, [&](const Module& module, size_t i) -> absl::Status {
+        ASSIGN_OR_RETURN((*made)[i], ChoiceFactsOf(module, way));
+        return absl::OkStatus();
+      });
+    });
+    for (size_t i = 0; i < statuses.size(); ++i, ++place) {
+      if (!statuses[i].ok()) {
+        refused.append(nb::make_tuple(place, AsUtf8(statuses[i].message())));
+        continue;
+      }
+      (*made)[i].id = i < ids.size() ? ids[i] : absl::StrCat(place);
+      facts->push_back(std::move((*made)[i]));
+      places.push_back(place);
+    }
+  }
+  ChoiceOptions options = {.count = static_cast<size_t>(std::max<int64_t>(count, 0)),
+                           .seed = seed,
+                           .weight = weight,
+                           .every = static_cast<size_t>(std::max<int64_t>(every, 1))};
+  for (size_t i = 0; i < facts->size(); ++i) {
+    if (std::find(start.begin(), start.end(), (*facts)[i].id) != start.end())
+      options.start.push_back(i);
+  }
+  const Choice choice =
+      LongCall(Locks(), [facts, options, way] { return Choose(way, *facts, options); });
+  nb::list chosen;
+  for (const size_t i : choice.chosen) chosen.append(places[i]);
+  return nb::make_tuple(chosen, choice.items, choice.covered, choice.at_most, refused);
+}
+
 }  // namespace
 
 void BindCorpus(nb::module_& m) {
@@ -658,6 +741,13 @@ void BindCorpus(nb::module_& m) {
         "Returns the ranges that recur in batches of Samples, Modules and bytes, each with its "
         "occurrences, graphs, first graph, start, end, nodes and module; how many recur; from how "
         "many places ranges were cut short; and the items that were refused, with their reasons.");
+  m.def("_operator_names", NamesOfOperators, nb::arg("items"), nb::arg("threads") = 0,
+        "Returns the names of the operators of each Sample, Module or bytes, in their order.");
+  m.def("_choose", ChooseFrom, nb::arg("batches"), nb::arg("by"), nb::arg("count"), nb::arg("seed"),
+        nb::arg("weight"), nb::arg("every"), nb::arg("start"), nb::arg("threads") = 0,
+        "Chooses from batches, each a pair of ids and of Samples, Modules and bytes. Returns the "
+        "places that were chosen, how many things there are, how many are covered, how many can be "
+        "at most, and the items that were refused, with their reasons.");
 }
 
 }  // namespace graphnet

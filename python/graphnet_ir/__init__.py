@@ -44,6 +44,7 @@ from graphnet_ir._core import (
     to_bytes,
 )
 from graphnet_ir._graphs import Argument
+from graphnet_ir.choosing import Choice, choose
 from graphnet_ir.identity import GraphDiff, diff
 from graphnet_ir.loading import load_samples
 from graphnet_ir.pieces import Decomposition, Validation, compose, decompose, load_pieces, validate
@@ -65,6 +66,8 @@ _LAZY = {
     "capture": "graphnet_ir.live.wrapping",
     "captured": "graphnet_ir.live.backend",
     "Report": "graphnet_ir.report",
+    "Catalogued": "graphnet_ir.corpus.catalogue",
+    "catalogue": "graphnet_ir.corpus.catalogue",
     "coverage": "graphnet_ir.corpus.covering",
     "differentiate": "graphnet_ir.gradients",
     "extract": "graphnet_ir.live.wrapping",
@@ -93,6 +96,8 @@ __all__ = [
     "Argument",
     "Benchmark",
     "Capture",
+    "Catalogued",
+    "Choice",
     "Corpus",
     "DType",
     "Decomposition",
@@ -122,6 +127,8 @@ __all__ = [
     "canonical_hash",
     "capture",
     "captured",
+    "catalogue",
+    "choose",
     "compose",
     "coverage",
     "decompose",

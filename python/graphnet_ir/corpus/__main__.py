@@ -179,7 +179,7 @@ def _verify(args: argparse.Namespace) -> int:
 def _export(args: argparse.Namespace) -> int:
     from graphnet_ir.corpus.store import Corpus
 
-    to = next((to for to in ("protobuf", "parquet") if getattr(args, to)), "folders")
+    to = next((to for to in ("protobuf", "parquet", "sqlite") if getattr(args, to)), "folders")
     corpus = Corpus(args.corpus, version=args.tag)
     written = corpus.export(
         args.out,
@@ -192,6 +192,20 @@ def _export(args: argparse.Namespace) -> int:
         f"{written} {'graphs' if to == 'parquet' else 'samples'} written to {_printable(args.out)}"
     )
     return 0
+
+
+def _catalogue(args: argparse.Namespace) -> int:
+    from graphnet_ir.corpus.catalogue import catalogue
+
+    pairs = [pair.partition("=") for pair in args.type]
+    made = catalogue(args.corpus, args.out, types={folder: kind for folder, _, kind in pairs})
+    for path, reason in made.refused:
+        _note(f"{_printable(path)} is left out: {_printable(reason)}")
+    if args.json:
+        print(json.dumps(vars(made), indent=2))
+    else:
+        print(made)
+    return 2 if made.refused else 0
 
 
 def _remove(args: argparse.Namespace) -> int:
@@ -478,6 +492,7 @@ _COMMANDS = {
     "verify": _verify,
     "repair": _repair,
     "export": _export,
+    "catalogue": _catalogue,
     "remove": _remove,
     "similar": _similar,
     "duplicates": _duplicates,

@@ -14,11 +14,12 @@ from typing import Any
 from graphnet_ir import _core
 from graphnet_ir._errors import made_error
 from graphnet_ir.corpus import cards
+from graphnet_ir.corpus.catalogue import catalogue_of_corpus
 from graphnet_ir.corpus.engines import pa, parquet
 from graphnet_ir.corpus.schema import FACTS, GRAPHS, SOURCES
 from graphnet_ir.corpus.weights import Weights
 
-FORMS = ("folders", "protobuf", "parquet")
+FORMS = ("folders", "protobuf", "parquet", "sqlite")
 """What a corpus can be written as."""
 
 _GRAPHS_A_TIME = 256
@@ -45,12 +46,14 @@ def export(
     weights: bool,
     told: Callable[[str], None] | None,
 ) -> int:
-    """Writes graphs of a corpus to a new folder. Returns the number of samples or, for Parquet, of
-    graphs."""
+    """Writes graphs of a corpus to a new folder, or a catalogue of them to a file. Returns the number
+    of samples or, for Parquet, of graphs."""
     if to not in FORMS:
         raise made_error(
             "invalid_argument", f"a corpus is exported to {', '.join(FORMS)}, not to '{to}'"
         )
+    if to == "sqlite":
+        return catalogue_of_corpus(corpus, out, hashes, told).samples
     out = os.path.abspath(out)
     if os.path.lexists(out) and not (os.path.isdir(out) and not os.listdir(out)):
         raise made_error("already_exists", f"{out} is there already")

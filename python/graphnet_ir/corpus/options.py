@@ -145,6 +145,27 @@ def parser(functions: Mapping[str, Callable[[argparse.Namespace], int]]) -> argp
         action="store_true",
         help="a table of the graphs with their occurrences, and a card",
     )
+    form.add_argument(
+        "--sqlite",
+        action="store_true",
+        help="one SQLite file with the tables of GraphNet; FOLDER is its path",
+    )
+
+    listing = command(
+        "catalogue",
+        "write one SQLite file with the tables of GraphNet about a folder of samples",
+        place="a folder of samples, which need not be a corpus",
+    )
+    listing.add_argument("-o", "--out", required=True, metavar="FILE", help="the SQLite file")
+    listing.add_argument(
+        "--type",
+        action="append",
+        default=[],
+        metavar="FOLDER=TYPE",
+        help="the type of the samples below a folder in it: full_graph, typical_graph, "
+        "fusible_graph or sole_op_graph (may be given several times)",
+    )
+    listing.add_argument("--json", action="store_true", help="print one JSON document")
 
     remove = command("remove", "remove occurrences, and graphs that then have none")
     remove.add_argument("--source", help="source of the occurrences")

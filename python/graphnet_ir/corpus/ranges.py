@@ -17,7 +17,7 @@ def recurring_in(
     """Returns the ranges of calls that occur more than once in the graphs of a corpus."""
     hashes: list[str] = []
     damaged: list[tuple[Any, str]] = []
-    found = recurring(_blobs(corpus, hashes, damaged), by, calls=calls, limit=limit, memory=memory)
+    found = recurring(blobs(corpus, hashes, damaged), by, calls=calls, limit=limit, memory=memory)
     models = _models(corpus)
 
     def named(one: Recurrence) -> Recurrence:
@@ -33,7 +33,7 @@ def recurring_in(
     )
 
 
-def _blobs(corpus: Any, hashes: list[str], damaged: list[tuple[Any, str]]) -> Iterator[bytes]:
+def blobs(corpus: Any, hashes: list[str], damaged: list[tuple[Any, str]]) -> Iterator[bytes]:
     """Yields the bytes of all graphs that are sound, and lists their hashes."""
     for batch in corpus.graphs.rows(["hash", "blob", "digest"]):
         sound = pc.equal(batch.column("digest"), digests(batch.column("blob"))).to_pylist()

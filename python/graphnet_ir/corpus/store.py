@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import itertools
 import os
@@ -16,6 +17,7 @@ from typing import Any, Union
 from graphnet_ir import _core
 from graphnet_ir._core import Error, Module, Sample
 from graphnet_ir._errors import made_error
+from graphnet_ir.choosing import Choice, choose
 from graphnet_ir.corpus import cost_models, covering, jobs, layout, near, ranges, sampling, views
 from graphnet_ir.corpus.adding import ROWS_A_CALL, Added, Addition, rows_of_paths, rows_of_samples
 from graphnet_ir.corpus.durable import sync
@@ -453,6 +455,27 @@ class Corpus:
         operators) or 'bucket' (both). Each value gets the same number, as far as it has graphs."""
         return sampling.sample(self, count, seed, by)
 
+    def choose(
+        self,
+        count: int,
+        by: str = "coverage",
+        *,
+        seed: int = 0,
+        start: Iterable[str | bytes] = (),
+        weight: float = 1.0,
+        every: int = 16,
+    ) -> Choice:
+        """Chooses the hashes of few graphs that stand for all, as graphnet_ir.choose does. start:
+        hashes of graphs that are chosen already. Damaged graphs are left out."""
+        hashes: list[str] = []
+        damaged: list[tuple[str, str]] = []
+        begun = [_hash_bytes(hash).hex() for hash in start]
+        blobs = ranges.blobs(self, hashes, damaged)
+        made = choose(
+            blobs, count, by, seed=seed, start=begun, ids=hashes, weight=weight, every=every
+        )
+        return dataclasses.replace(made, refused=[*damaged, *made.refused])
+
     def split(
         self, shares: Mapping[str, float], *, seed: int = 0, at: float = 0.9
     ) -> sampling.Split:
@@ -583,7 +606,8 @@ class Corpus:
     ) -> int:
         """Writes a new folder, which appears whole or not at all: to='folders' or 'protobuf', each
         occurrence as a GraphNet folder or a protobuf file; 'parquet', a table of the graphs with
-        their occurrences, and a card. graphs: only these hashes. weights: with their values, for
+        their occurrences, and a card; 'sqlite', a file with the tables of `catalogue`. graphs: only
+        these hashes. weights: with their values, for
         which a GraphNet folder has no place. told: is called with a note on what is left out.
         Returns the number of samples or, for Parquet, of graphs."""
         hashes = self if graphs is None else graphs
