@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/ir/annotation.h"
+#include "graphnet/ir/node_error.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/resize/size_follower.h"
 
@@ -17,6 +18,15 @@ namespace graphnet {
 namespace {
 
 constexpr int64_t kMaxElements = int64_t{1} << 40;
+
+bool HaveSameSizes(const ValueMeta& a, const ValueMeta& b) {
+  if (a.tensor != nullptr && b.tensor != nullptr)
+    return absl::c_equal(a.tensor->shape, b.tensor->shape);
+  return a.is_tuple == b.is_tuple &&
+         absl::c_equal(a.elements, b.elements, [](const ValueMeta* x, const ValueMeta* y) {
+           return x == nullptr || y == nullptr || HaveSameSizes(*x, *y);
+         });
+}
 
 }  // namespace
 
@@ -314,6 +324,31 @@ absl::Status ResizePlan::Apply(size_t row) {
   }
   for (const Meta& meta : metas_) meta.node->set_meta(MetaAt(*meta.recorded, meta.extent, point));
   return absl::OkStatus();
+}
+
+absl::Status ResizePlan::Check(size_t row, const InferSizes& infer) {
+  Module& module = *sample_.module;
+  const size_t point = row + 1;
+  for (const Input& input : inputs_) {
+    if (input.symbolic != nullptr)
+      input.node->set_meta(
+          MetaAt(*input.symbolic, {.kind = Extent::Kind::kTensor, .dims = input.dims}, point));
+  }
+  const absl::Status inferred = infer(&module);
+  absl::Status status;
+  if (!inferred.ok()) status = absl::FailedPreconditionError(inferred.message());
+  for (const Meta& meta : metas_) {
+    const ValueMeta* followed = MetaAt(*meta.recorded, meta.extent, point);
+    if (status.ok() && meta.node->meta() != nullptr &&
+        !HaveSameSizes(*meta.node->meta(), *followed))
+      status = absl::FailedPreconditionError(
+          NodeError(*meta.node, "has other sizes than those that were followed").message());
+    meta.node->set_meta(followed);
+  }
+  for (const Input& input : inputs_) {
+    if (!input.is_table) input.node->set_meta(input.symbolic);
+  }
+  return status;
 }
 
 size_t ResizePlan::num_numbers() const {

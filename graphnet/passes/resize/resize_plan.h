@@ -45,6 +45,10 @@ class ResizePlan {
   // applied in any order, one after the other.
   absl::Status Apply(size_t row);
 
+  // Infers the sizes of all values of a row that is applied, and compares them with those that were
+  // followed. FailedPrecondition names the first call that differs, or cannot take its sizes.
+  absl::Status Check(size_t row, const InferSizes& infer);
+
   // The numbers that change, and the inputs that are no data and get other sizes: tables of
   // positions that would be too short.
   size_t num_numbers() const;

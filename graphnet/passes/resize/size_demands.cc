@@ -91,6 +91,10 @@ bool SizeFollower::DemandNow(Node* node, size_t dim, const Size& want) {
     if (list.numbers.size() != of.rank() || in.rank() > of.rank()) return false;
     const size_t lead = of.rank() - in.rank();
     const bool is_wide = dim >= lead && in.dims[dim - lead].base() != 1;
+    if (is_wide && (name == "repeat" || name == "tile") && list.numbers[dim].is_number() &&
+        list.numbers[dim].number == Size(1)) {
+      return node->args()[0].is_node() && Demand(node->args()[0].node(), dim - lead, want);
+    }
     if (is_wide) {
       return (name == "expand" || name == "broadcast_to") && node->args()[0].is_node() &&
              Demand(node->args()[0].node(), dim - lead, want);
@@ -174,7 +178,24 @@ bool SizeFollower::DemandNow(Node* node, size_t dim, const Size& want) {
       });
     }
     if (name == "stack") return false;
-    // One part takes what is added: the last that can.
+    // Each part is as large as something that was seen, or one takes all that is added.
+    std::vector<Size> parts;
+    for (const Argument& element : list->elements()) {
+      if (!element.is_node() || Of(element).rank() != of.rank()) return false;
+      const Size& part = Of(element).dims[dim];
+      const auto seen = seen_.find(part.base());
+      parts.push_back(seen == seen_.end() || part.varies() ? part : seen->second[0]);
+    }
+    if (Same(want, Map([&](size_t p) {
+               int64_t sum = 0;
+               for (const Size& part : parts) sum += part.at(p);
+               return sum;
+             }))) {
+      for (size_t i = 0; i < parts.size(); ++i) {
+        if (!Demand(list->elements()[i].node(), dim, parts[i])) return false;
+      }
+      return true;
+    }
     for (size_t i = list->elements().size(); i-- > 0;) {
       const Argument& element = list->elements()[i];
       if (!element.is_node() || Of(element).rank() != of.rank()) continue;

@@ -140,8 +140,8 @@ class Resizer {
       }
       if (all) return absl::OkStatus();
     }
+    const InferSizes infer = [&](Module* module) { return Infer(module, sample); };
     const std::unique_ptr<ResizePlan> plan = [&]() -> std::unique_ptr<ResizePlan> {
-      const InferSizes infer = [&](Module* module) { return Infer(module, sample); };
       absl::StatusOr<std::unique_ptr<ResizePlan>> made = ResizePlan::Make(&sample, rows, infer);
       if (made.ok()) return *std::move(made);
       for (RowOutcome& row : outcome->rows) {
@@ -156,7 +156,8 @@ class Resizer {
     TrialRun trial(engine_, &sample);
     for (RowOutcome& row : outcome->rows) {
       if (row.state == RowState::kThere) continue;
-      const absl::Status made = Make(*plan, row, input, &sample, &trial, &row.state, &row.cause);
+      const absl::Status made =
+          Make(*plan, infer, row, input, &sample, &trial, &row.state, &row.cause);
       if (!made.ok()) row.cause = CauseOf(made);
     }
     return absl::OkStatus();
@@ -177,8 +178,9 @@ class Resizer {
     return engine_.InferShapesOf(module, values).status();
   }
 
-  absl::Status Make(ResizePlan& plan, const RowOutcome& row, const ResizeInput& input,
-                    Sample* sample, TrialRun* trial, RowState* state, std::string* cause) const {
+  absl::Status Make(ResizePlan& plan, const InferSizes& infer, const RowOutcome& row,
+                    const ResizeInput& input, Sample* sample, TrialRun* trial, RowState* state,
+                    std::string* cause) const {
     RETURN_IF_ERROR(plan.status(row.index));
     RETURN_IF_ERROR(plan.Apply(row.index));
     RowState reached = RowState::kNotRun;
@@ -188,7 +190,8 @@ class Resizer {
         reached = RowState::kRan;
         cause->clear();
       } else if (absl::IsResourceExhausted(ran)) {
-        *cause = "too large for this machine or the limits";
+        RETURN_IF_ERROR(plan.Check(row.index, infer));
+        *cause = "too large for a run; its sizes were inferred";
       } else {
         return ran;
       }

@@ -97,6 +97,48 @@ graph @forward(%x : f32[1, S0]) {
   EXPECT_THAT(made, HasSubstr("(slice(None, 4, None), slice(None, 9, None))"));
 }
 
+TEST(ResizePlanTest, PartsOfWhatIsJoinedGrowAsWhatWasSeen) {
+  constexpr absl::string_view kText = R"(symbol S0 = 4
+symbol S1 = 6
+graph @forward(%x : f32[1, S0], %y : f32[1, S1]) {
+  %a = torch.zeros(1, 4) : f32[1, 4]
+  %r = .repeat(%a, [1, 1]) : f32[1, 4]
+  %b = torch.zeros(1, 6) : f32[1, 6]
+  %c = torch.cat((%r, %b), 1) : f32[1, 10]
+  %d = torch.cat((%x, %y), 1) : f32[1, 10]
+  %s = operator.add(%d, %c) : f32[1, 10]
+  return (%s,)
+}
+)";
+  const std::string made = At(kText, {3, 20});
+  EXPECT_THAT(made, HasSubstr("%a = torch.zeros(1, 3) : f32[1, 3]"));
+  EXPECT_THAT(made, HasSubstr("%b = torch.zeros(1, 20) : f32[1, 20]"));
+}
+
+TEST(ResizePlanTest, CheckComparesWithWhatIsInferred) {
+  Sample sample = Parse(R"(symbol S0 = 4
+graph @forward(%x : f32[S0, 6]) {
+  %y = .neg(%x) : f32[4, 6]
+  return (%y,)
+}
+)");
+  const auto plan = ResizePlan::Make(&sample, {{8}}, InferOnly(sample));
+  ASSERT_TRUE(plan.ok() && (*plan)->Apply(0).ok());
+  EXPECT_TRUE((*plan)->Check(0, InferOnly(sample)).ok());
+  const absl::Status other = (*plan)->Check(0, [](Module* module) {
+    TensorMeta meta;
+    meta.has_shape = true;
+    const std::vector<Dim> dims = {9, 6};
+    meta.shape = dims;
+    for (Node* node : module->main()->nodes()) {
+      if (node->is_call()) node->set_meta(module->InternValueMeta(meta));
+    }
+    return absl::OkStatus();
+  });
+  EXPECT_THAT(std::string(other.message()), HasSubstr("has other sizes than those that were"));
+  EXPECT_THAT(PrintModule(*sample.module), HasSubstr("%y = .neg(%x) : f32[8, 6]"));
+}
+
 TEST(ResizePlanTest, TablesOfPositionsGrow) {
   constexpr absl::string_view kText = R"(symbol S0 = 4
 graph @forward(%x : f32[1, S0, 6], %w "L_self_positions" : f32[5, 6] as torch.nn.parameter.Parameter) {
