@@ -74,9 +74,13 @@ class Values {
   std::optional<FactsTable> table_;
 };
 
-}  // namespace
+// Which kinds are wanted.
+struct Wanted {
+  bool plain = false;
+  bool users = false;
+};
 
-absl::StatusOr<std::vector<CallKind>> CallKindsOf(const Module& module, bool users) {
+absl::StatusOr<std::vector<CallKind>> Kinds(const Module& module, Wanted wanted) {
   Words words;
   Values values(module);
   std::set<CallKind> kinds;
@@ -93,10 +97,8 @@ absl::StatusOr<std::vector<CallKind>> CallKindsOf(const Module& module, bool use
       if (bytes > kMaxBytes)
         return absl::ResourceExhaustedError("its calls have far more kinds than those of a model");
       if (!IsNamed(*node)) continue;
-      if (!users) {
-        add(*node, "");
-        continue;
-      }
+      if (wanted.plain) add(*node, "");
+      if (!wanted.users) continue;
       const std::string user = words(*node);
       node->ForEachOperand([&](const Node* operand) {
         if (IsNamed(*operand)) add(*operand, user);
@@ -104,6 +106,16 @@ absl::StatusOr<std::vector<CallKind>> CallKindsOf(const Module& module, bool use
     }
   }
   return std::vector<CallKind>(kinds.begin(), kinds.end());
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<CallKind>> CallKindsOf(const Module& module, bool users) {
+  return Kinds(module, {.plain = !users, .users = users});
+}
+
+absl::StatusOr<std::vector<CallKind>> AllCallKindsOf(const Module& module) {
+  return Kinds(module, {.plain = true, .users = true});
 }
 
 }  // namespace graphnet

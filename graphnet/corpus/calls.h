@@ -31,6 +31,8 @@ struct CallKind {
 // meaning of a call that takes its value, too, and calls whose values no call takes are not there. ResourceExhausted if they would take more than 4 MiB.
 // O(nodes + operands).
 absl::StatusOr<std::vector<CallKind>> CallKindsOf(const Module& module, bool users);
+// Returns both kinds of kinds: without users, and with them.
+absl::StatusOr<std::vector<CallKind>> AllCallKindsOf(const Module& module);
 
 }  // namespace graphnet
 

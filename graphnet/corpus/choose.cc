@@ -68,12 +68,10 @@ void AddInputs(const Module& module, ChoiceFacts* facts) {
 }
 
 absl::Status AddKinds(const Module& module, ChoiceFacts* facts) {
-  for (const bool users : {false, true}) {
-    ASSIGN_OR_RETURN(const std::vector<CallKind> kinds, CallKindsOf(module, users));
-    for (const CallKind& kind : kinds) {
-      facts->kinds.push_back(StableHash(absl::StrCat(
-          kind.target, "\n", static_cast<int>(kind.dtype), "\n", kind.rank, "\n", kind.user)));
-    }
+  ASSIGN_OR_RETURN(const std::vector<CallKind> kinds, AllCallKindsOf(module));
+  for (const CallKind& kind : kinds) {
+    facts->kinds.push_back(StableHash(absl::StrCat(kind.target, "\n", static_cast<int>(kind.dtype),
+                                                   "\n", kind.rank, "\n", kind.user)));
   }
   absl::c_sort(facts->kinds);
   facts->kinds.erase(std::unique(facts->kinds.begin(), facts->kinds.end()), facts->kinds.end());

@@ -90,6 +90,11 @@ grep -q '^0 stay, 5 go' out.txt || fail "all is known"
 rm unique/resnet/subgraph_1.pb
 code 0 "$graphnet" dedupe more --against unique -o unique
 grep -q '^1 stay, 4 go' out.txt || fail "what was left out is added"
+# A run that was killed before its first sample has left no sample, perhaps the sources of one.
+mkdir begun && echo '{}' >begun/subgraph_0.subgraph_sources.json
+code 0 "$graphnet" dedupe more/resnet --against begun -o begun
+grep -q '^3 stay, 0 go' out.txt || fail "a tree without samples"
+code 2 "$graphnet" dedupe more --against nowhere
 # Another sample of the same name is not written over, and nothing else is written then.
 mkdir -p other/resnet
 cp more/resnet/subgraph_0.pb other/resnet/new.pb
@@ -122,6 +127,59 @@ code 2 "$graphnet" dedupe bad -o good
 grep -q '1 stay, 0 go in 0 groups, 1 failed' out.txt || fail "counted"
 grep -q '^failed 1: ' out.txt || fail "by cause"
 [ -e good/a/subgraph_1/model.py ] || fail "the other is there"
+
+# A run that is killed leaves no new folder, or a whole one; a tree has whole samples, and the next run
+# ends with the same; in place, nothing that stays is lost.
+python3 - "$graphnet" <<'END' || fail "killed runs"
+import os, pathlib, random, shutil, subprocess, sys, time
+
+graphnet, rng = sys.argv[1], random.Random(2)
+text = pathlib.Path("in/x/a.gn").read_text()
+for number in range(300):
+    folder = pathlib.Path("many", str(number % 7))
+    folder.mkdir(parents=True, exist_ok=True)
+    # 150 different ones, each twice, and each with a source.
+    (folder / f"s{number}.gn").write_text(text.replace("[2, 4]", f"[{2 + number % 150}, 4]"))
+    (folder / f"s{number}.subgraph_sources.json").write_text(f'{{"m{number}": [[0, 1]]}}')
+
+
+def files(folder):
+    return {str(file.relative_to(folder)): file.read_bytes() for file in pathlib.Path(folder).rglob("*")
+            if file.is_file() and not file.name.endswith(".tmp")}
+
+
+def killed(*words):
+    process = subprocess.Popen([graphnet, "dedupe", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(rng.random() * 0.25)
+    process.kill()
+    process.wait()
+
+
+def whole(*words):
+    subprocess.run([graphnet, "dedupe", *words], check=True, stdout=subprocess.DEVNULL)
+
+
+whole("many", "-o", "wanted")
+wanted = files("wanted")
+assert sum(name.endswith(".gn") for name in wanted) == 150
+assert sum(text.count(b'"m') for text in wanted.values()) == 300
+for turn in range(12):
+    killed("many", "-o", "new")
+    assert not os.path.exists("new") or files("new") == wanted, turn
+    shutil.rmtree("new", ignore_errors=True)
+    os.makedirs("tree", exist_ok=True)
+    killed("many", "--against", "tree", "-o", "tree")
+    for name, content in files("tree").items():
+        assert name.endswith(".json") or content == wanted[name], name
+whole("many", "--against", "tree", "-o", "tree")
+assert files("tree") == wanted, set(files("tree")) ^ set(wanted)
+for turn in range(12):
+    shutil.copytree("many", "place2", dirs_exist_ok=True) if turn % 4 == 0 else None
+    killed("place2", "--in-place", "--gone", "gone.txt")
+    assert {name for name in wanted if name.endswith(".gn")} <= set(files("place2")), turn
+whole("place2", "--in-place", "--gone", "gone.txt")
+assert files("place2") == wanted
+END
 
 # Lists, and what is wrong with them.
 printf '# two\nx/a.gn\ny  # a folder\n' >list.txt

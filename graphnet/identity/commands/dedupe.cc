@@ -135,9 +135,11 @@ absl::StatusOr<Duplicates> FindDuplicates(const DedupeFlags& options) {
   ASSIGN_OR_RETURN(std::vector<NamedInput> given, FindNamedInputs(options.inputs));
   if (!options.against.empty()) {
     for (const std::string& tree : options.against) {
-      // A tree that nothing was added to yet is as good as none.
-      if (IsFolder(tree) && std::filesystem::is_empty(tree)) continue;
-      ASSIGN_OR_RETURN(std::vector<NamedInput> inputs, FindNamedInputs({tree}));
+      absl::StatusOr<std::vector<NamedInput>> found = FindNamedInputs({tree});
+      // A tree that no sample was added to yet is as good as none.
+      if (!found.ok() && ListFolder(tree).ok()) continue;
+      RETURN_IF_ERROR(found.status());
+      std::vector<NamedInput> inputs = *std::move(found);
       inputs = WithoutRepetitions(std::move(inputs), &known);
       absl::c_move(inputs, std::back_inserter(all.inputs));
     }
