@@ -12,6 +12,9 @@ constexpr WorkerFile kOnnx = {"onnx_export.py", OnnxExportPy};
 constexpr WorkerFile kTensors = {"tensors.py", TensorsPy};
 constexpr WorkerFile kTorch = {"torch_worker.py", TorchWorkerPy};
 
+// An option of several backends.
+const BackendOption kThreads = {"threads", "threads of one operator"};
+
 }  // namespace
 
 absl::string_view FormName(ProgramForm form) {
@@ -42,13 +45,19 @@ absl::Span<const Backend> Backends() {
        .kind = BackendKind::kPython,
        .reads = ProgramForm::kPt2,
        .files = {kLoop, kTensors, kTorch},
-       .needs_torch = true},
+       .needs_torch = true,
+       .options = {kThreads}},
       {.name = "inductor",
        .description = "torch.compile with TorchInductor; needs a C++ compiler",
        .kind = BackendKind::kPython,
        .reads = ProgramForm::kPt2,
        .files = {kLoop, kTensors, kTorch, {"inductor_worker.py", InductorWorkerPy}},
-       .needs_torch = true},
+       .needs_torch = true,
+       .options = {{"mode",
+                    "what torch.compile trades for speed",
+                    {"default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"}},
+                   {"dynamic", "whether sizes are symbols", {"true", "false"}},
+                   kThreads}},
       {.name = "openvino",
        .description = "OpenVINO's PyTorch front end, in C++",
        .kind = BackendKind::kProgram,
@@ -67,7 +76,8 @@ absl::Span<const Backend> Backends() {
        .reads = ProgramForm::kMlir,
        .files =
            {kLoop, kTensors, {"mlir_program.py", MlirProgramPy}, {"iree_worker.py", IreeWorkerPy}},
-       .packages = {"iree-base-compiler==3.13.0", "iree-base-runtime==3.13.0"}},
+       .packages = {"iree-base-compiler==3.13.0", "iree-base-runtime==3.13.0"},
+       .options = {{"level", "optimisation level of iree-compile", {"O0", "O1", "O2", "O3"}}}},
       {.name = "xla",
        .description = "XLA's CPU compiler through PJRT, from StableHLO that torch-mlir-opt makes",
        .kind = BackendKind::kProgram,
@@ -84,7 +94,11 @@ absl::Span<const Backend> Backends() {
        .reads = ProgramForm::kPt2,
        .files = {kLoop, kTensors, kOnnx, {"onnxruntime_worker.py", OnnxRuntimeWorkerPy}},
        .needs_torch = true,
-       .packages = {"onnxruntime==1.32.0", "onnx==1.23.2", "onnxscript==0.7.2"}},
+       .packages = {"onnxruntime==1.32.0", "onnx==1.23.2", "onnxscript==0.7.2"},
+       .options = {{"optimisation",
+                    "which graph optimisations ONNX Runtime makes",
+                    {"none", "basic", "extended", "all"}},
+                   kThreads}},
       {.name = "tvm",
        .description = "TVM's Relax without tuned schedules",
        .kind = BackendKind::kPython,
@@ -129,7 +143,7 @@ const Backend* FindBackend(absl::string_view name) {
 }
 
 std::string FileNameOf(const Backend& backend) {
-  std::string name(backend.name);
+  std::string name(backend.shown());
   for (char& c : name) {
     const bool is_control = static_cast<unsigned char>(c) < ' ' || c == '\x7f';
     if (is_control || absl::StrContains("/\\:*?\"<>|", c)) c = '_';

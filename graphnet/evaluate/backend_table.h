@@ -3,6 +3,7 @@
 #define GRAPHNET_EVALUATE_BACKEND_TABLE_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -38,6 +39,13 @@ struct WorkerFile {
   absl::string_view (*text)();
 };
 
+// An option of a backend, which its worker knows.
+struct BackendOption {
+  absl::string_view name;
+  absl::string_view description;
+  std::vector<absl::string_view> values = {};  // empty: a whole number from 1 on
+};
+
 // A row of the table.
 struct Backend {
   absl::string_view name;
@@ -56,11 +64,19 @@ struct Backend {
   // Another name of the backend, or empty.
   absl::string_view alias = "";
   Tier tier = Tier::kSupported;
+  std::vector<BackendOption> options = {};  // that can be given
+
+  // Not of the table: what was given (backend_options.h), and how that was written, or empty.
+  std::vector<std::pair<std::string, std::string>> given = {};
+  absl::string_view label = "";
+
+  // Returns the name that tells it from the same backend with other options.
+  absl::string_view shown() const { return label.empty() ? name : label; }
 };
 
 // Returns all backends. They live as long as the process.
 absl::Span<const Backend> Backends();
-// Returns the name of its logs and folders: its own, with "_" for each character that some file
+// Returns the name of its logs and folders: the one that it shows, with "_" for each character that some file
 // system does not allow.
 std::string FileNameOf(const Backend& backend);
 // Finds a backend by its name or alias; null if there is none.

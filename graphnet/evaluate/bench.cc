@@ -231,7 +231,7 @@ absl::StatusOr<BenchResults> RunBench(const BenchRun& run) {
 
   for (size_t b = 0; b < backends.size(); ++b) {
     made.backends.push_back(
-        {std::string(backends[b].name), logs[b]->log_path(), logs[b]->results()});
+        {std::string(backends[b].shown()), logs[b]->log_path(), logs[b]->results()});
   }
   return made;
 }

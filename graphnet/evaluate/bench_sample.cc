@@ -310,8 +310,10 @@ absl::StatusOr<PrepareRequest> BenchSample::RequestFor(ProgramForm form) {
 }
 
 absl::StatusOr<PrepareRequest> BenchSample::RequestFor(const Backend& backend) {
-  return backend.kind == BackendKind::kRewrite ? RewrittenRequest(backend)
-                                               : RequestFor(backend.reads);
+  if (backend.kind == BackendKind::kRewrite) return RewrittenRequest(backend);
+  ASSIGN_OR_RETURN(PrepareRequest request, RequestFor(backend.reads));
+  request.options = backend.given;
+  return request;
 }
 
 // Loads the original sample with the values that were drawn for its inputs and attributes.

@@ -15,10 +15,10 @@
 #include "absl/time/time.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/memory.h"
-#include "graphnet/base/near_miss.h"
 #include "graphnet/base/shell_word.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/without_exceptions.h"
+#include "graphnet/evaluate/backend_options.h"
 #include "graphnet/evaluate/bench_rewrite.h"
 #include "graphnet/evaluate/failure_kind.h"
 #include "graphnet/evaluate/processor.h"
@@ -95,14 +95,6 @@ bool Differs(const SampleResult& result) {
 
 }  // namespace
 
-absl::StatusOr<const Backend*> BackendOfName(absl::string_view name) {
-  if (const Backend* backend = FindBackend(name); backend != nullptr) return backend;
-  const std::string hint = NearMissHint(name, BackendNames());
-  return absl::InvalidArgumentError(
-      absl::StrCat("there is no backend ", Printable(name),
-                   hint.empty() ? "; graphnet backends lists them" : hint));
-}
-
 absl::StatusOr<std::vector<Backend>> BackendsOf(const BenchSettings& settings) {
   std::vector<Backend> backends;
   for (const std::string& name : settings.backends) {
@@ -113,8 +105,7 @@ absl::StatusOr<std::vector<Backend>> BackendsOf(const BenchSettings& settings) {
       backend.kind = BackendKind::kRewrite;
       backend.reads = ProgramForm::kSample;
     } else {
-      ASSIGN_OR_RETURN(const Backend* const known, BackendOfName(name));
-      backend = *known;
+      ASSIGN_OR_RETURN(backend, BackendOfText(name));
     }
     const bool is_second = absl::c_any_of(
         backends, [&](const Backend& other) { return FileNameOf(other) == FileNameOf(backend); });
@@ -150,7 +141,7 @@ absl::Status BenchWorkers::Start() {
   RETURN_IF_ERROR(eager_->worker().status());
   for (const auto& process : processes_) {
     RETURN_IF_ERROR(
-        Annotate(process->worker().status(), absl::StrCat("backend ", process->backend().name)));
+        Annotate(process->worker().status(), absl::StrCat("backend ", process->backend().shown())));
   }
   return absl::OkStatus();
 }
@@ -262,6 +253,8 @@ SampleResult BenchWorkers::ResultOf(const AbRun& ab_run, const BackendProcess& p
       {"warmup", absl::StrCat(run_.settings.warmup)},
       {"trials", absl::StrCat(run_.settings.trials)},
       {"compile_framework_version", absl::StrCat(greeting.name, " ", greeting.version)}};
+  if (const std::string options = OptionsText(process.backend()); !options.empty())
+    result.config.emplace_back("options", options);
   result.compiled_dtypes = ab_run.compiled_dtypes;
   result.outputs = ab_run.outputs;
   if (ab_run.speedup.speedup > 0) {

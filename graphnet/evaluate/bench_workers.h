@@ -21,8 +21,6 @@
 
 namespace graphnet {
 
-// Finds a backend by name. InvalidArgument, with a suggestion, if there is none.
-absl::StatusOr<const Backend*> BackendOfName(absl::string_view name);
 // Returns the backends that the settings name. InvalidArgument if one is unknown or named twice.
 absl::StatusOr<std::vector<Backend>> BackendsOf(const BenchSettings& settings);
 

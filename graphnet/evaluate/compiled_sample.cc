@@ -104,6 +104,10 @@ absl::StatusOr<CompileKey> SampleCompiler::KeyOf(const Sample& sample,
                          {"order", absl::StrJoin(request.order, "\n")},
                          {"constants", absl::StrJoin(request.constants, "\n")},
                          {"device", request.device}});
+  // Keys without options stay what they were.
+  if (!request.options.empty()) {
+    key.emplace_back("options", absl::StrJoin(request.options, ";", absl::PairFormatter("=")));
+  }
   return key;
 }
 

@@ -1,6 +1,6 @@
 // Compiles samples with a backend and runs them on values.
 //
-//   ASSIGN_OR_RETURN(const Backend* openvino, BackendOfName("openvino"));
+//   const Backend* openvino = FindBackend("openvino");
 //   ASSIGN_OR_RETURN(auto compiler, SampleCompiler::Start(openvino, host, {}));
 //   ASSIGN_OR_RETURN(auto compiled, compiler->Compile(sample));
 //   ASSIGN_OR_RETURN(Outputs outputs, compiled->Run({{"x", x}}, /*seed=*/0));

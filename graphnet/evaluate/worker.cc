@@ -82,6 +82,7 @@ absl::Status Worker::Prepare(const PrepareRequest& request) {
   if (!request.weights.empty()) json["weights"] = request.weights;
   if (!request.constants.empty()) json["constants"] = request.constants;
   if (!request.written.empty()) json["written"] = request.written;
+  for (const auto& [name, value] : request.options) json["options"][name] = value;
   if (request.slot != 0) json["slot"] = request.slot;
   if (!request.keep.empty()) json["keep"] = request.keep;
   if (!request.kept.empty()) json["kept"] = request.kept;

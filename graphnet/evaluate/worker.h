@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -41,6 +42,8 @@ struct PrepareRequest {
   std::vector<std::string> written;
   std::string device = "cpu";
   uint64_t seed = 0;
+  // Options of the backend, by name.
+  std::vector<std::pair<std::string, std::string>> options;
   // The slot that the program occupies from now on, in place of the one before.
   int slot = 0;
   // Files in the worker's own format; empty if there is none. The worker may write what it compiled

@@ -36,6 +36,21 @@ def lines(path: str) -> List[Dict[str, Any]]:
 
 class BenchTest(unittest.TestCase):
 
+    def test_options_of_a_backend_reach_its_worker_and_the_log(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            out = os.path.join(folder, "out")
+            names = ["torch", "torch{threads=1}"]
+            judged = graphnet_ir.bench(graphnet_ir.parse(TEXT), names, out=out, warmup=0, trials=1)
+            self.assertEqual([(row["backend"], row["status"]) for row in judged.records()],
+                             [(name, "correct") for name in names])
+            for name, options in (("torch", []), ("torch{threads=1}", ["options: threads=1"])):
+                log = pathlib.Path(out, f"{name}.log").read_text(encoding="utf-8")
+                told = [line.partition("[Config] ")[2] for line in log.splitlines()]
+                self.assertIn("compiler: torch", told)
+                self.assertEqual([line for line in told if line.startswith("options")], options)
+            with self.assertRaisesRegex(Error, "threads is not none but a whole number from 1 on"):
+                graphnet_ir.bench(graphnet_ir.parse(TEXT), ["torch{threads=none}"])
+
     def test_records_are_the_lines_of_the_logs(self) -> None:
         sample = graphnet_ir.parse(TEXT)
         sample.name = "<script>"

@@ -16,6 +16,7 @@
 #include "graphnet/command/json.h"
 #include "graphnet/command/messages.h"
 #include "graphnet/command/progress.h"
+#include "graphnet/evaluate/backend_options.h"
 #include "graphnet/evaluate/backend_process.h"
 #include "graphnet/evaluate/backend_table.h"
 #include "graphnet/evaluate/bench_workers.h"
@@ -30,6 +31,7 @@ namespace {
 constexpr absl::Duration kTimeToSayHello = absl::Seconds(120);
 
 struct BackendsFlags {
+  std::vector<std::string> names;
   std::vector<std::string> install;
   std::string index_cache;  // folder of a cache; empty: none
 };
@@ -47,7 +49,8 @@ absl::StatusOr<CommandResult> InstallAll(const BackendsFlags& options) {
   const WorkerHost host = HostOfTool();
   std::vector<const Backend*> backends;
   for (const std::string& name : options.install) {
-    ASSIGN_OR_RETURN(backends.emplace_back(), BackendOfName(name));
+    RETURN_IF_ERROR(BackendOfText(name).status());
+    backends.push_back(FindBackend(name.substr(0, name.find('{'))));
   }
   int code = 0;
   std::string aside;
@@ -122,6 +125,25 @@ absl::StatusOr<CommandResult> List() {
   return report;
 }
 
+// Lists the options of backends.
+absl::StatusOr<CommandResult> ListOptions(const std::vector<std::string>& names) {
+  std::vector<Report> reports;
+  for (const std::string& name : names) {
+    ASSIGN_OR_RETURN(const Backend backend, BackendOfText(name));
+    Table options = {{"name", "option"}, {"values", "values"}, {"description", "what it is"}};
+    for (const BackendOption& option : backend.options)
+      options.Add({option.name, ValuesText(option), option.description});
+    Report& report = reports.emplace_back();
+    report.Add("name", backend.name);
+    report.Say(absl::StrCat(backend.name, ": ", backend.description));
+    if (backend.options.empty()) report.Say("it has no options");
+    report.Add("options", std::move(options));
+  }
+  Report report;
+  report.Add("backends", std::move(reports));
+  return report;
+}
+
 absl::StatusOr<CommandResult> IndexCache(const BackendsFlags& options) {
   ASSIGN_OR_RETURN(const std::string digest, WriteCacheIndex(options.index_cache));
   Report report;
@@ -132,6 +154,7 @@ absl::StatusOr<CommandResult> IndexCache(const BackendsFlags& options) {
 
 void DeclareBackends(CommandLine& command) {
   auto options = std::make_shared<BackendsFlags>();
+  command.AddOption("NAME", &options->names, "Backends whose options are listed");
   command
       .AddOption("--install", &options->install,
                  "Install these with pip, each in an environment of its own below "
@@ -143,11 +166,13 @@ void DeclareBackends(CommandLine& command) {
                  "Write index.json for the cache in DIR, so that a web server can offer it, and "
                  "print the SHA-256 that run --trust-cache takes")
       .TypeName("DIR")
-      .Excludes("--install");
+      .Excludes("--install", "NAME");
   AddJsonOption(command,
-                "backends with name, reads, tier, found, version or install; sha256 of the index");
+                "backends with name, reads, tier, found, version or install, or with name and "
+                "options; sha256 of the index");
   command.Run([options]() -> absl::StatusOr<CommandResult> {
     if (!options->index_cache.empty()) return IndexCache(*options);
+    if (!options->names.empty()) return ListOptions(options->names);
     return options->install.empty() ? List() : InstallAll(*options);
   });
 }
@@ -156,7 +181,8 @@ const RegisteredCommand kBackends({.name = "backends",
                                    .help = "List the compilers that bench can run, or install some",
                                    .group = CommandGroup::kJudge,
                                    .declare = DeclareBackends,
-                                   .examples = {"graphnet backends"}});
+                                   .examples = {"graphnet backends",
+                                                "graphnet backends inductor"}});
 
 }  // namespace
 }  // namespace graphnet

@@ -48,15 +48,15 @@ std::string FailureLines(const std::string& path, const Backend& backend,
   const Outcome how = FailureKindOf(result).outcome;
   if (how == Outcome::kCorrect) return "";
   if (how == Outcome::kBlind) {
-    return absl::StrCat("BLIND ", Printable(path, 1000), ": ", backend.name, ": ",
+    return absl::StrCat("BLIND ", Printable(path, 1000), ": ", backend.shown(), ": ",
                         DescribeBlind(result.blind), "\n");
   }
   const std::string reason = result.reason.empty() ? "" : absl::StrCat(": ", result.reason);
-  std::string lines = absl::StrCat(Red("FAIL"), " ", Printable(path, 1000), ": ", backend.name,
+  std::string lines = absl::StrCat(Red("FAIL"), " ", Printable(path, 1000), ": ", backend.shown(),
                                    ": ", OutcomeName(how), reason, "\n");
   if (!outcome.oracle.has_value()) return lines;
   return absl::StrCat(lines, "ORACLE ", Printable(path, 1000), ": ",
-                      DescribeFinding(*outcome.oracle, backend.name), "\n");
+                      DescribeFinding(*outcome.oracle, backend.shown()), "\n");
 }
 
 absl::StatusOr<BenchResults> RunWithProgress(BenchRun run) {
@@ -130,9 +130,11 @@ void DeclareBench(CommandLine& command) {
   BenchSettings& settings = options->run.settings;
   command.AddOption("IN", &settings.in, "Samples in any format, or folders of samples");
   command
-      .AddOption("--backend", &settings.backends,
-                 "Compilers, separated by commas (graphnet backends lists them), and rewrites: "
-                 "pass:PASS+PASS, decompose:pieces=3")
+      .AddOption(
+          "--backend", &settings.backends,
+          "Compilers, separated by commas (graphnet backends lists them), with options in "
+          "braces (graphnet backends NAME), as inductor{mode=max-autotune;dynamic=true}, and "
+          "rewrites: pass:PASS+PASS, decompose:pieces=3")
       .Delimiter(',')
       .TypeName("BACKENDS");
   AddFolderOption(

@@ -30,7 +30,8 @@ class InductorWorker(torch_worker.TorchWorker):
         torch._dynamo.reset()
         torch._inductor.metrics.reset()
         torch._dynamo.utils.counters.clear()
-        compiled = torch.compile(module, fullgraph=True, dynamic=False)
+        compiled = torch.compile(module, fullgraph=True, mode=self.option("mode"),
+                                 dynamic=self.option("dynamic") == "true")
         # The first call compiles.
         with torch.no_grad():
             compiled(*arguments)

@@ -11,7 +11,7 @@ import worker
 
 FLAGS = [
     "--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu",
-    "--iree-llvmcpu-target-cpu=host", "--iree-opt-level=O2",
+    "--iree-llvmcpu-target-cpu=host",
     # Keep float64.
     "--iree-input-demote-f64-to-f32=false",
 ]
@@ -36,7 +36,8 @@ class IreeWorker(worker.Worker):
         compiled = self.request.get("kept") or self.request.get("keep", "program.vmfb")
         if "kept" not in self.request:
             tool = os.path.join(os.path.dirname(sys.executable), "iree-compile")
-            done = subprocess.run([tool, program, *FLAGS, "-o", compiled], stdout=subprocess.PIPE,
+            level = "--iree-opt-level=" + self.option("level", "O2")
+            done = subprocess.run([tool, program, *FLAGS, level, "-o", compiled], stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, text=True, errors="replace")
             if done.returncode != 0:
                 raise worker.Failure("compile", mlir_program.first_error(done))

@@ -9,6 +9,14 @@ import onnx_export
 import worker
 
 
+LEVELS = {
+    "none": onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL,
+    "basic": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC,
+    "extended": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
+    "all": onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL,
+}
+
+
 class OnnxRuntimeWorker(worker.Worker):
     name = "onnxruntime"
 
@@ -27,6 +35,8 @@ class OnnxRuntimeWorker(worker.Worker):
             shutil.copyfile(onnx, self.request["keep"])
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
+        options.graph_optimization_level = LEVELS[self.option("optimisation", "all")]
+        options.intra_op_num_threads = int(self.option("threads", 0))
         self.session = onnxruntime.InferenceSession(onnx, options, ["CPUExecutionProvider"])
         self.names = [argument.name for argument in self.session.get_inputs()]
         self.operators = onnx_export.count_operators(onnx)

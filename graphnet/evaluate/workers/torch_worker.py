@@ -28,6 +28,8 @@ class TorchWorker(worker.Worker):
         return self.request["device"].startswith("cuda")
 
     def prepare(self, program, inputs):
+        if self.option("threads") is not None:
+            torch.set_num_threads(int(self.option("threads")))
         self.load_program(program)
         self.function = self.compile(self.module, self.arguments(inputs))
 

@@ -46,6 +46,10 @@ class Worker:
         """Returns the outputs of one call: a list of values, or of anything that `unload` takes."""
         raise NotImplementedError
 
+    def option(self, name, default=None):
+        """Returns the text of an option of the backend."""
+        return self.request.get("options", {}).get(name, default)
+
     def proof(self):
         """Returns one line that proves that the compiler ran the program."""
         return ""

@@ -15,7 +15,7 @@
 #include "graphnet/command/json.h"
 #include "graphnet/command/messages.h"
 #include "graphnet/command/progress.h"
-#include "graphnet/evaluate/bench_workers.h"
+#include "graphnet/evaluate/backend_options.h"
 #include "graphnet/evaluate/compare_outputs.h"
 #include "graphnet/evaluate/compile_cache.h"
 #include "graphnet/evaluate/compiled_sample.h"
@@ -33,6 +33,7 @@ constexpr absl::Duration kWorkerTime = absl::Minutes(10);  // limit for each req
 
 // A backend with the objects that it needs while the program lives.
 struct Opened {
+  std::unique_ptr<const Backend> row;
   RunBackend backend;
   std::unique_ptr<RemoteCache> remote;  // null: none
   std::unique_ptr<CompileCache> cache;
@@ -40,9 +41,11 @@ struct Opened {
 };
 
 absl::StatusOr<Opened> Open(const CachedRunFlags& options) {
-  ASSIGN_OR_RETURN(const Backend* backend, BackendOfName(options.backend));
+  ASSIGN_OR_RETURN(Backend row, BackendOfText(options.backend));
   Opened opened;
-  opened.backend.name = std::string(backend->name);
+  opened.row = std::make_unique<const Backend>(std::move(row));
+  const Backend* const backend = opened.row.get();
+  opened.backend.name = std::string(backend->shown());
   if (backend->kind == BackendKind::kTool) {
     if (options.cache.empty()) return opened;
     return absl::InvalidArgumentError(
