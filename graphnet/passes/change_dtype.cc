@@ -25,6 +25,7 @@
 #include "graphnet/ops/lowering.h"
 #include "graphnet/ops/schema_table.h"
 #include "graphnet/passes/cpu_dtype_rows.h"
+#include "graphnet/passes/kept_dtypes.h"
 #include "graphnet/passes/pass.h"
 
 namespace graphnet {
@@ -33,7 +34,7 @@ namespace {
 bool IsComplex(DType dtype) {
   return dtype == DType::kComplex32 || dtype == DType::kComplex64 || dtype == DType::kComplex128;
 }
-// Returns whether this is one of the four dtypes that can be changed.
+// One of the four that can be changed.
 bool IsFloat(DType dtype) {
   return dtype == DType::kFloat16 || dtype == DType::kBFloat16 || dtype == DType::kFloat32 ||
          dtype == DType::kFloat64;
@@ -82,8 +83,12 @@ DType ConvertsTo(const Node& node) {
 
 class DTypeChange {
  public:
-  DTypeChange(Module* module, DType to, std::vector<DType> from, PassRun* run)
-      : module_(*module), to_(to), from_(std::move(from)), run_(*run) {}
+  DTypeChange(Module* module, DType to, std::vector<DType> from, KeptDTypes kept, PassRun* run)
+      : module_(*module),
+        to_(to),
+        from_(std::move(from)),
+        kept_by_user_(std::move(kept)),
+        run_(*run) {}
 
   absl::StatusOr<bool> Run() {
     RETURN_IF_ERROR(FindDTypes());
@@ -113,6 +118,13 @@ class DTypeChange {
       }
     }
     ChangeAttributes();
+    const size_t removed = RemoveConversions(&module_, to_, [this](const Node* value) {
+      if (const DType made = ConvertsTo(*value); made != DType::kUnknown) return made;
+      const bool stays = stays_[value] || left_.contains(value) || !IsMeant(dtypes_[value]);
+      return stays ? dtypes_[value] : to_;
+    });
+    if (removed > 0) counts_["conversions that change nothing are removed"] = removed;
+    changed_ |= removed > 0;
     for (const auto& [what, count] : counts_) run_.Note(what, count);
     return changed_;
   }
@@ -169,7 +181,8 @@ class DTypeChange {
         dtypes_[node] = dtype;
         floats_[node] = IsFloatNumber(*node);
         if (!node->is_call()) continue;
-        bool keeps = rows[node] != nullptr || IsComplex(dtype);
+        bool keeps =
+            rows[node] != nullptr || IsComplex(dtype) || kept_by_user_.calls.contains(node);
         node->ForEachOperand([&](const Node* operand) { keeps |= IsComplex(dtypes_[operand]); });
         // The elements of a tuple that a kept call yields.
         if (node->is_call_function("operator.getitem") && !node->args().empty() &&
@@ -178,6 +191,8 @@ class DTypeChange {
         kept_[node] = keeps;
       }
     }
+    for (const auto& [call, kept] : kept_by_user_.operands)
+      operands_[call].insert(kept.begin(), kept.end());
     FindLeft();
     return absl::OkStatus();
   }
@@ -631,6 +646,7 @@ class DTypeChange {
   Module& module_;
   const DType to_;
   const std::vector<DType> from_;
+  const KeptDTypes kept_by_user_;
   PassRun& run_;
   NodeTable<DType> dtypes_;    // before the change; for a tuple, of its elements
   NodeTable<uint8_t> kept_;    // calls that compute in their old dtype
@@ -650,30 +666,34 @@ std::optional<DType> ReadDType(absl::string_view text) {
   return dtype.has_value() && IsFloat(*dtype) ? dtype : std::nullopt;
 }
 
-absl::Status OptionError(absl::string_view name, absl::string_view text) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, " is bf16, f16, f32 or f64, not \"", Printable(text), "\""));
+absl::Status OptionError(absl::string_view option, absl::string_view text) {
+  return absl::InvalidArgumentError(absl::StrCat(option, ", not \"", Printable(text), "\""));
 }
 
 }  // namespace
 
 absl::StatusOr<bool> ChangeDType(Module* module, PassRun& run) {
   const std::optional<DType> to = ReadDType(run.option("to"));
-  if (!to.has_value()) return OptionError("to", run.option("to"));
+  if (!to.has_value()) return OptionError("to is bf16, f16, f32 or f64", run.option("to"));
   std::vector<DType> from;
   for (const std::string& text : run.list("from")) {
     const std::optional<DType> dtype = ReadDType(text);
-    if (!dtype.has_value()) return OptionError("from", text);
+    if (!dtype.has_value()) return OptionError("from is bf16, f16, f32 or f64", text);
     from.push_back(*dtype);
   }
   if (from.empty()) from = {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64};
-  return DTypeChange(module, *to, std::move(from), &run).Run();
+  const absl::string_view keep = run.option("keep");
+  if (!keep.empty() && keep != "norm") {
+    return absl::InvalidArgumentError(absl::StrCat("keep is norm, not \"", Printable(keep), "\""));
+  }
+  ASSIGN_OR_RETURN(KeptDTypes kept, FindKeptDTypes(*module, keep == "norm", run.list("module")));
+  return DTypeChange(module, *to, std::move(from), std::move(kept), &run).Run();
 }
 
 namespace {
 
 const RegisteredPass kChangeDtypePass("change-dtype", "change_dtype.h", ChangeDType,
-                                      {"from", "to"});
+                                      {"from", "keep", "module", "to"});
 
 }  // namespace
 

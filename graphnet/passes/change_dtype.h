@@ -24,11 +24,16 @@ namespace graphnet {
 // (according to its own table: cpu_dtypes.txt), and calls that take or yield complex numbers, keep
 // their dtype between casts. So do single operands that must always be float32, such as the scales
 // of fake_quantize_per_channel_affine; inputs and attributes that only such calls use stay as they
-// are. Integers, bools and complex numbers stay.
+// are. Integers, bools and complex numbers stay. Conversions to the dtype that change nothing any more
+// go, also those of a wider value that was made from one of the dtype.
 //
 // Options:
 // - to: the new dtype: bf16, f16, f32 or f64
 // - from: only these change, as f32+f16; default: all four
+// - keep: norm leaves weights, biases and running statistics of norms as they are. batch_norm takes
+//   them beside its input; other norms compute in the old dtype, between casts
+// - module: only calls that belong to this module, or to one below it, change, as layer1+layer4.0;
+//   default: all
 //
 // Performance impact: O(nodes). The graph runs as fast as the new dtype allows.
 //
@@ -86,6 +91,25 @@ namespace graphnet {
 //     %c = torch.zeros(4, dtype = torch.float32)
 //     %d = torch.add(%h, 1.0)
 //     return (%a, %b, %c, %d)
+//   }
+//
+// Example: what a norm holds stays; a conversion to what the value is goes
+//   to=bf16,keep=norm
+//   graph @forward(%x : f32[2, 4]@cpu, %m : f32[4]@cpu, %v : f32[4]@cpu, %w : f32[4]@cpu) {
+//     %b = torch.nn.functional.batch_norm(%x, %m, %v, %w, None, False, 0.1, 1e-05)
+//     %c = .to(%b, torch.float32)
+//     %r = torch.relu(%c)
+//     %l = torch.nn.functional.layer_norm(%r, (4,), %w, None, 1e-05)
+//     return (%l,)
+//   }
+//   becomes
+//   graph @forward(%x : bf16[2, 4]@cpu, %m : f32[4]@cpu, %v : f32[4]@cpu, %w : f32[4]@cpu) {
+//     %b = torch.nn.functional.batch_norm(%x, %m, %v, %w, None, False, 0.1, 1e-05)
+//     %r = torch.relu(%b)
+//     %to = .to(%r, torch.float32)
+//     %l = torch.nn.functional.layer_norm(%to, (4,), %w, None, 1e-05)
+//     %to_1 = .to(%l, torch.bfloat16)
+//     return (%to_1,)
 //   }
 //
 // Counter-example: another dtype than the one meant

@@ -74,6 +74,9 @@ sed -i 's/{/{\n    "symbolic_dimension_reifier": "naive_nlp_sym_dim_reifier",/' 
 expect 0 "9 written without a run" resize s/one --no-run -o nlp
 grep -q "view(16, 4096, 2, 3)" nlp/8/one/model.py || fail "the ninth row"
 expect 2 "names no table" resize s/more/nan -o none
+cp -r s/more/nan other
+sed -i 's/{/{\n    "symbolic_dimension_reifier": "z",/' other/graph_net.json
+expect 2 "graph_net.json names the table z, which is unknown; give --sizes one" resize other -o none
 
 # --- It goes on where it was killed: what is there stays as it is.
 rm -r out/0/one
@@ -91,7 +94,7 @@ expect 2 "needs IN or --list" resize --sizes table.txt -o x
 
 # --- Tables that are wrong.
 printf '1 16\n0 16\n' >zero.txt
-expect 2 "zero.txt:2: 0 is not a size" resize s/one --sizes zero.txt -o x
+expect 2 "zero.txt:2: 0 is not a size from 1 to 2147483647" resize s/one --sizes zero.txt -o x
 printf '1 -4\n' >negative.txt
 expect 2 "negative.txt:1: -4 is not a size" resize s/one --sizes negative.txt -o x
 printf '2147483647 2147483647\n' >huge.txt

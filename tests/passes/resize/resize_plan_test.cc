@@ -242,7 +242,56 @@ graph @forward(%x : f32[S0]) {
   EXPECT_THAT(At("symbol S0 = 2\nsymbol S1 = 2\ngraph @forward(%x : f32[S0, S1]) {\n"
                  "  return (%x,)\n}\n",
                  {2000000000, 2000000000}),
-              HasSubstr("2^40"));
+              HasSubstr("input x would have more than 2^40 elements"));
+}
+
+TEST(ResizePlanTest, RefusesWhatCannotBeFollowed) {
+  const auto with = [](absl::string_view lines) {
+    return absl::StrCat("symbol S0 = 4\ngraph @forward(%x : f32[S0, 3, 4, 4], %t : i64[4], ",
+                        "%m : bool[4]) {\n  %n = .item(%t)\n", lines, "  return (%y,)\n}\n");
+  };
+  EXPECT_THAT(At(with("  %y = operator.getitem(%x, %m) : f32[2, 3, 4, 4]\n"), {8}),
+              HasSubstr("is indexed with data, or in an unknown way"));
+  EXPECT_THAT(
+      At(with("  %y = operator.getitem(%x, slice(None, %n, None)) : f32[2, 3, 4, 4]\n"), {8}),
+      HasSubstr("is cut at a place that depends on data"));
+  EXPECT_THAT(
+      At(with("  %y = torch.nn.functional.interpolate(%x, (%n, 8)) : f32[4, 3, 8, 8]\n"), {8}),
+      HasSubstr("has sizes that are not known"));
+  EXPECT_THAT(At(with("  %y = torch.nn.functional.pad(%x, (%n, 0)) : f32[4, 3, 4, 5]\n"), {8}),
+              HasSubstr("has operands whose sizes are not known"));
+}
+
+TEST(ResizePlanTest, RefusesSamplesThatContradictThemselves) {
+  Sample sample = Parse("symbol S0 = 4\ngraph @forward(%x : f32[S0]) {\n  return (%x,)\n}\n");
+  const auto unfit =
+      ResizePlan::Make(&sample, {{8}}, [](Module*) { return absl::InvalidArgumentError("no"); });
+  EXPECT_THAT(std::string(unfit.status().message()),
+              HasSubstr("the recorded sizes do not fit: no"));
+  Module& module = *sample.module;
+  module.AddRelation(
+      module.SymBinary(SymExpr::Kind::kLt, module.SymSymbol("S0"), module.SymInt(6)));
+  const auto plan = ResizePlan::Make(&sample, {{8}, {5}}, InferOnly(sample));
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_THAT(std::string((*plan)->status(0).message()),
+              HasSubstr("the sizes contradict a relation of the symbols"));
+  EXPECT_TRUE((*plan)->status(1).ok());
+}
+
+TEST(ResizePlanTest, TablesWhoseValuesAreKnownStay) {
+  Sample sample = Parse(R"(symbol S0 = 4
+graph @forward(%x : f32[1, S0, 6], %w "L_self_positions" : f32[5, 6] as torch.nn.parameter.Parameter) {
+  %a = torch.arange(4) : i64[4]
+  %e = torch.nn.functional.embedding(%a, %w) : f32[4, 6]
+  %s = operator.add(%x, %e) : f32[1, 4, 6]
+  return (%s,)
+}
+)");
+  sample.weights["L_self_positions"] = {};
+  const auto plan = ResizePlan::Make(&sample, {{64}}, InferOnly(sample));
+  EXPECT_THAT(
+      std::string(plan.status().message()),
+      HasSubstr("the table L_self_positions would need more rows, and its values are known"));
 }
 
 TEST(SizeTableTest, ReadsRows) {
@@ -258,7 +307,7 @@ TEST(SizeTableTest, ReadsRows) {
 }
 
 TEST(SizeTableTest, RefusesSizesThatAreNone) {
-  for (const char* text : {"0", "1,-4", "1,x", "2147483648", "1.5", "99999999999999999999"}) {
+  for (const std::string text : {"0", "1,-4", "1,x", "2147483648", "1.5", "99999999999999999999"}) {
     EXPECT_THAT(
         std::string(SizeTable::Parse(absl::StrCat("1\n", text, "\n"), "t").status().message()),
         HasSubstr("t:2: "))
