@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "graphnet/base/status.h"
-#include "graphnet/evaluate/bench_workers.h"
+#include "graphnet/evaluate/backend_options.h"
 #include "graphnet/run/worker_host.h"
 
 namespace graphnet {
@@ -18,8 +18,8 @@ constexpr absl::Duration kLimit = absl::Minutes(10);
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<KernelRanges>> KernelRanges::Of(const std::string& backend) {
-  ASSIGN_OR_RETURN(const Backend* found, BackendOfName(backend));
-  return std::unique_ptr<KernelRanges>(new KernelRanges(found));
+  ASSIGN_OR_RETURN(Backend found, BackendOfText(backend));
+  return std::unique_ptr<KernelRanges>(new KernelRanges(std::move(found)));
 }
 
 absl::StatusOr<std::unique_ptr<KernelCounter>> KernelRanges::Take() {
@@ -31,7 +31,7 @@ absl::StatusOr<std::unique_ptr<KernelCounter>> KernelRanges::Take() {
       return counter;
     }
   }
-  return KernelCounter::Start(backend_, HostOfTool(), {.time = kLimit});
+  return KernelCounter::Start(&backend_, HostOfTool(), {.time = kLimit});
 }
 
 absl::StatusOr<KernelCounts> KernelRanges::Find(const Sample& sample) {
@@ -44,7 +44,7 @@ absl::StatusOr<KernelCounts> KernelRanges::Find(const Sample& sample) {
   }
   if (counts.ok() && FusedRanges(*counts).empty()) {
     return absl::FailedPreconditionError(
-        absl::StrCat(backend_->name, " fuses no two adjacent operators"));
+        absl::StrCat(backend_.name, " fuses no two adjacent operators"));
   }
   return counts;
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -25,10 +26,10 @@ class KernelRanges {
   absl::StatusOr<KernelCounts> Find(const Sample& sample);
 
  private:
-  explicit KernelRanges(const Backend* backend) : backend_(backend) {}
+  explicit KernelRanges(Backend backend) : backend_(std::move(backend)) {}
   absl::StatusOr<std::unique_ptr<KernelCounter>> Take();
 
-  const Backend* backend_;
+  const Backend backend_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<KernelCounter>> idle_;
 };
