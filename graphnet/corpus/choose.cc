@@ -51,7 +51,8 @@ class TargetNames {
 int64_t SizeClass(const Module& module, const Dim& dim) {
   const int64_t size =
       dim.is_static() ? dim.value : EvaluateWithExamples(module, *dim.expr).value_or(0);
-  return size <= 0 ? -1 : (std::bit_width(static_cast<uint64_t>(size)) - 1) / 4;
+  if (size <= 0) return -1;
+  return (static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(size))) - 1) / 4;
 }
 
 void AddInputs(const Module& module, ChoiceFacts* facts) {
