@@ -1,5 +1,6 @@
 #include "graphnet/decompose/ranges_file.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -150,10 +151,12 @@ absl::StatusOr<std::vector<Range>> RangesFile::Of(const std::string& name,
 
 std::vector<Range> FusedRanges(const KernelCounts& counts) {
   std::vector<Range> ranges;
-  const std::vector<int64_t>& kernels = counts.kernels;
+  // A kernel that only a shorter prefix has vanishes behind it: what it made is fused with more.
+  std::vector<int64_t> kernels = counts.kernels;
+  for (size_t i = kernels.size(); i-- > 1;) kernels[i - 1] = std::min(kernels[i - 1], kernels[i]);
   for (size_t at = 0; at < kernels.size();) {
     const size_t first = at++;
-    while (at < kernels.size() && kernels[at] <= kernels[at - 1]) ++at;
+    while (at < kernels.size() && kernels[at] == kernels[at - 1]) ++at;
     const int64_t start = first == 0 ? 0 : counts.operators[first - 1];
     const int64_t end = counts.operators[at - 1];
     if (kernels[first] > 0 && end - start > 1)

@@ -33,8 +33,8 @@ struct KernelCounts {
   friend bool operator==(const KernelCounts& a, const KernelCounts& b) = default;
 };
 
-// Returns the ranges of at least two operators that are one kernel: behind the first step, which has
-// a kernel, the count does not rise.
+// Returns the ranges of at least two operators that are one kernel: the first of them adds a kernel,
+// and the others add none that stays. A kernel that longer prefixes lack does not count.
 std::vector<Range> FusedRanges(const KernelCounts& counts);
 
 // Ranges of the operators of one sample.

@@ -114,8 +114,11 @@ TEST(KernelCountsTest, PrefixesGrow) {
   }
 }
 
-TEST(FusedRangesTest, AreRunsInWhichTheCountDoesNotRise) {
-  EXPECT_THAT(FusedRanges({{1, 2, 3, 4, 5}, {1, 2, 1, 1, 2}, 0}), ElementsAre(Range{1, 4}));
+TEST(FusedRangesTest, AreRunsThatAddOneKernel) {
+  EXPECT_THAT(FusedRanges({{1, 2, 3, 4, 5, 6}, {1, 2, 2, 3, 4, 4}, 0}),
+              ElementsAre(Range{1, 3}, Range{4, 6}));
+  // Operator 1 stores a value that is fused with what follows.
+  EXPECT_THAT(FusedRanges({{1, 2, 3, 4, 5}, {1, 2, 1, 1, 2}, 0}), ElementsAre(Range{0, 4}));
   // A cut is not possible behind each operator.
   EXPECT_THAT(FusedRanges({{3, 4, 5}, {1, 2, 2}, 10}), ElementsAre(Range{10, 13}, Range{13, 15}));
 }

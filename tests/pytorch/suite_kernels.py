@@ -1,27 +1,30 @@
 """The suite of compare.py on the kernels of TorchInductor.
 
-`decompose --kernels inductor` counts kernels with TorchInductor's scheduler, by bisection. Here each
-prefix is compiled whole, and its kernels are counted otherwise: the loop nests that TorchInductor's
-own metrics count, and the calls of libraries in the code that it wrote.
+`decompose --kernels inductor` counts what TorchInductor's scheduler has, by bisection. Here the kernels
+of each prefix are counted, and otherwise: the loop nests and the calls of libraries in the code that it
+writes.
 """
 
 import argparse
 import json
 import pathlib
 import re
-from typing import List, Optional
+from typing import List, Optional, Tuple
+from unittest import mock
 
 import torch
 import torch._dynamo
 import torch._inductor.config
-import torch._inductor.metrics
-from torch._inductor.utils import run_and_get_code
+from torch._inductor.graph import GraphLowering
 
-from compare import Run, Suite
+from compare import Failed, Run, Suite
 from suite_flops import example_inputs
 
 # A call of a library, or of an operator that TorchInductor leaves to PyTorch.
 LIBRARY_CALL = re.compile(r"^\s*(?:\w+ = )?(?:extern_kernels\.\w+|torch\.ops\.[\w.]+|aten\.[\w.]+)\(")
+
+# The line above each loop nest of a function in C++.
+LOOPS = "    {"
 
 # Two products, what follows each, and views, which are no kernels.
 MADE = """graphnet.sample 1
@@ -42,28 +45,38 @@ end
 """
 
 
+class _Written(Exception):
+    """Ends a compilation whose code has been written."""
+
+
 def kernels_of(program: pathlib.Path) -> int:
+    """Counts the kernels in the code that TorchInductor writes, which is not compiled."""
     exported = torch.export.load(program)
     inputs, keywords = example_inputs(exported, seed=0)
+    codes = []
+
+    def keep(code):
+        codes.append(code)
+        raise _Written
+
     torch._dynamo.reset()
-    torch._inductor.metrics.reset()
     compiled = torch.compile(exported.module(), fullgraph=True, dynamic=False)
-    with torch.no_grad(), torch._inductor.config.patch(force_disable_caches=True):
-        _, codes = run_and_get_code(compiled, *inputs, **keywords)
-    calls = sum(bool(LIBRARY_CALL.match(line)) for code in codes for line in code.splitlines())
-    return torch._inductor.metrics.generated_kernel_count + calls
+    with torch.no_grad(), torch._inductor.config.patch({"fx_graph_cache": False, "cpp.threads": 1}), \
+            mock.patch.object(GraphLowering, "save_output_code", staticmethod(keep)):
+        try:
+            compiled(*inputs, **keywords)
+        except Exception:
+            if not codes:
+                raise
+    lines = [line for code in codes for line in code.splitlines()]
+    return sum(line == LOOPS or bool(LIBRARY_CALL.match(line)) for line in lines)
 
 
 def ranges_of(counts: List[int]) -> List[List[int]]:
-    """The ranges in which the count of prefixes does not rise behind the first step."""
-    ranges, at = [], 1
-    while at < len(counts):
-        first, at = at, at + 1
-        while at < len(counts) and counts[at] <= counts[at - 1]:
-            at += 1
-        if counts[first] and at - first > 1:
-            ranges.append([first - 1, at - 1])
-    return ranges
+    """The ranges of operators that add one kernel, which longer prefixes have, too."""
+    stays = [min(counts[end:]) for end in range(len(counts))]
+    ends = [end for end in range(1, len(stays)) if stays[end] > stays[end - 1]] + [len(stays)]
+    return [[first - 1, last - 1] for first, last in zip(ends, ends[1:]) if last - first > 1]
 
 
 class Kernels(Suite):
@@ -76,16 +89,22 @@ class Kernels(Suite):
         made = run.scratch / "made.gn"
         made.write_text(MADE)
         for sample in run.args.samples or [made]:
-            out = json.loads(run.graphnet("decompose", sample, "--kernels", "inductor", "--dry-run", "--json"))
-            (told,) = out["samples"]
-            ours = [[piece["start"], piece["end"]] for piece in told["pieces"]]
-            counts = [0]
-            for end in range(1, told["num_operators"] + 1):
-                prefix = run.scratch / "prefix.pt2"
-                run.graphnet("decompose", sample, "--ranges", f"0:{end}", "--no-head-and-tail", "--minimal-inputs",
-                             "--to", "protobuf", "-o", run.scratch / f"{sample.stem}_{end}")
-                run.graphnet("convert", run.scratch / f"{sample.stem}_{end}" / "subgraph_0.pb", "-o", prefix)
-                counts.append(kernels_of(prefix))
-            theirs = ranges_of(counts)
-            run.tell(sample.name, "" if ours == theirs else f"{ours}, but each prefix counted says {theirs}")
+            try:
+                ours, theirs = self.ranges(run, sample)
+            except Failed as error:
+                run.tell(sample, f"skipped: {error}")
+            else:
+                run.tell(sample, "" if ours == theirs else f"{ours}, but each prefix counted says {theirs}")
         return None
+
+    def ranges(self, run: Run, sample: pathlib.Path) -> Tuple[List[List[int]], List[List[int]]]:
+        out = json.loads(run.graphnet("decompose", sample, "--kernels", "inductor", "--dry-run", "--json"))
+        (told,) = out["samples"]
+        counts = [0]
+        for end in range(1, told["num_operators"] + 1):
+            pieces, prefix = run.scratch / f"{sample.stem}_{end}", run.scratch / "prefix.pt2"
+            run.graphnet("decompose", sample, "--ranges", f"0:{end}", "--no-head-and-tail", "--minimal-inputs",
+                         "--to", "protobuf", "-o", pieces)
+            run.graphnet("convert", pieces / "subgraph_0.pb", "-o", prefix)
+            counts.append(kernels_of(prefix))
+        return [[piece["start"], piece["end"]] for piece in told["pieces"]], ranges_of(counts)

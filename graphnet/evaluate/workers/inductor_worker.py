@@ -54,7 +54,7 @@ class InductorWorker(torch_worker.TorchWorker):
         self.load_program(program)
         torch._dynamo.reset()
         with mock.patch.object(GraphLowering, "compile_to_module", count), \
-                torch._inductor.config.patch(force_disable_caches=True), torch.no_grad():
+                torch._inductor.config.patch(fx_graph_cache=False), torch.no_grad():
             try:
                 torch.compile(self.module, fullgraph=True, dynamic=False)(*self.arguments(inputs))
             except Exception:

@@ -5,6 +5,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "graphnet/base/status.h"
 #include "graphnet/paddle/pir/groups.h"
 #include "graphnet/paddle/pir/lower.h"
@@ -66,7 +67,10 @@ absl::StatusOr<std::vector<std::vector<const Node*>>> GroupRuns(const Module& mo
       ++num_members;
       end = at + 1;
     }
-    if (num_members > 1) runs.emplace_back(calls.begin() + start, calls.begin() + end);
+    if (num_members > 1) {
+      const auto run = absl::MakeConstSpan(calls).subspan(start, end - start);
+      runs.emplace_back(run.begin(), run.end());
+    }
   }
   return runs;
 }
