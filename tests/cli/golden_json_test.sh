@@ -34,6 +34,8 @@ os.mkdir("many")
 for name, text in {"a.gn": SAMPLE, "b.gn": SAMPLE.replace("  %dead = torch.exp(%y)\n", ""),
                    "many/a.gn": SAMPLE, "many/broken.gn": SAMPLE.replace("relu(%y)", "relu(%nothing)"),
                    "tanh.gn": SAMPLE.replace("relu", "tanh"),
+                   "sym.gn": SAMPLE.replace("\n\n", "\n\nsymbol S0 = 2\n\n").replace("%x : f32[2,", "%x : f32[S0,"),
+                   "rows.txt": "2\n5\n",
                    "private.gn": SAMPLE.replace("torch.exp", "torch._C._nn.gelu"),
                    "crash.log": "log [Processing] a/model\nRuntimeError: no\n"}.items():
     with open(name, "w") as file:
@@ -47,6 +49,7 @@ find 'relu(%)' many
 hash many
 dedupe a.gn b.gn many -o unique
 choose a.gn b.gn many --count 2
+resize sym.gn --sizes rows.txt -o resized
 diff a.gn b.gn
 diff a.gn b.gn --weights
 check many

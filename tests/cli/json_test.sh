@@ -170,6 +170,11 @@ same = run(0, "dedupe", "a.gn", "many/a.gn", "many/b.gn")
 assert same["groups"] == [{"stays": "a.gn", "go": ["many/a.gn"]}] and (same["stay"], same["go"]) == (2, 1), same
 chosen = run(0, "choose", "a.gn", "many/b.gn", "--count", "1")
 assert chosen["chosen"] == ["a.gn"] and chosen["covered"] == chosen["items"] == chosen["at_most"] == 5, chosen
+open("rows.txt", "w").write("2\n5\n")
+text = open("a.gn").read().replace("\n\n", "\n\nsymbol S0 = 2\n\n", 1).replace("%x : f32[2,", "%x : f32[S0,")
+open("sym.gn", "w").write(text)
+resized = run(0, "resize", "sym.gn", "--sizes", "rows.txt", "-o", "resized")
+assert [(row["sizes"], row["state"]) for row in resized["samples"][0]["rows"]] == [([2], "ran"), ([5], "ran")], resized
 differing = run(1, "diff", "a.gn", "many/b.gn")
 assert (differing["equal"], differing["removed"], differing["added"]) == (False, 1, 0), differing
 assert differing["differences"][0]["a"]["name"] == "dead", differing
