@@ -92,6 +92,25 @@ mkdir t && cp -r s/one t/one
 expect 2 "would write what s/one writes" resize s/one t/one --sizes table.txt --no-run -o twice
 expect 2 "needs IN or --list" resize --sizes table.txt -o x
 
+# --- Samples without symbols get those that three sizes prove.
+sed '/^symbol/d; s/S0, S1/1, 4/' in.gn >static.gn
+"$graphnet" convert static.gn fixed
+expect 0 "1 results ran" resize fixed --symbols -o given
+grep -q "S0: 1, S1: 4" given/fixed/input_tensor_constraints.py || fail "symbols"
+cmp given/fixed/model.py fixed/model.py || fail "the numbers are those of before"
+expect 0 "2 results ran" resize given/fixed --sizes table.txt -o again
+expect 1 "it has symbols already" resize s/one --symbols -o none
+
+# --- The dtype changes, too, where graph_net.json allows it.
+expect 0 "2 results ran" resize s/one --sizes table.txt --dtype bfloat16 -o half
+grep -q '"dtype_generalization_target_dtype": "bfloat16"' half/bfloat16/1/one/graph_net.json ||
+  fail "graph_net.json"
+grep -q 'torch.bfloat16' half/bfloat16/1/one/weight_meta.py || fail "dtype"
+sed -i 's/{/{\n    "data_type_generalization_passes": ["dtype_generalization_pass_float16"],/' \
+  other/graph_net.json
+expect 2 "graph_net.json does not list dtype_generalization_pass_bfloat16" \
+  resize other --sizes table.txt --dtype bfloat16 -o none
+
 # --- Tables that are wrong.
 printf '1 16\n0 16\n' >zero.txt
 expect 2 "zero.txt:2: 0 is not a size from 1 to 2147483647" resize s/one --sizes zero.txt -o x

@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "graphnet/base/file.h"
+#include "graphnet/base/json.h"
 #include "graphnet/base/memory.h"
 #include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
@@ -23,6 +25,8 @@
 #include "graphnet/formats/formats.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/interp/inputs/draw.h"
+#include "graphnet/passes/pipeline.h"
+#include "graphnet/passes/resize/find_symbols.h"
 #include "graphnet/passes/resize/resize_plan.h"
 #include "graphnet/passes/resize/size_table.h"
 #include "graphnet/run/engine.h"
@@ -38,6 +42,8 @@ struct ResizeFlags {
   std::string list;
   std::string sizes = "auto";
   std::string out;
+  std::string dtype;
+  bool symbols = false;
   bool resume = false;
   bool no_run = false;
   int64_t max_memory_mib = 0;
@@ -128,6 +134,8 @@ class Resizer {
     load.trust = options_.trust;
     load.statistics = load.values_if_there = true;
     ASSIGN_OR_RETURN(Sample sample, Load(input.path, load));
+    if (options_.symbols) return GiveSymbols(input, &sample, outcome);
+    if (!options_.dtype.empty()) RETURN_IF_ERROR(ChangeDType(&sample));
     ASSIGN_OR_RETURN(const auto rows, table_.RowsFor(*sample.module, sample.graph_net_json));
     for (size_t i = 0; i < rows.size(); ++i)
       outcome->rows.push_back({.index = i, .sizes = rows[i]});
@@ -165,7 +173,77 @@ class Resizer {
 
  private:
   std::string PathOf(const RowOutcome& row, const ResizeInput& input) const {
-    return JoinPath(JoinPath(options_.out, absl::StrCat(row.index)), input.name);
+    const std::string out =
+        options_.dtype.empty() ? options_.out : JoinPath(options_.out, options_.dtype);
+    return JoinPath(JoinPath(out, absl::StrCat(row.index)), input.name);
+  }
+
+  // Changes the dtype as GraphNet does: not that of what norms hold, and only if graph_net.json,
+  // where it lists dtypes, lists this one.
+  absl::Status ChangeDType(Sample* sample) const {
+    Json json = Json::Parse(sample->graph_net_json);
+    if (!json.is_object()) json = Json::Object();
+    const Json& listed = json["data_type_generalization_passes"];
+    const std::string wanted = absl::StrCat("dtype_generalization_pass_", options_.dtype);
+    if (listed.is_list() && !absl::StrContains(listed.Dump(), absl::StrCat("\"", wanted, "\""))) {
+      return absl::FailedPreconditionError(absl::StrCat("graph_net.json does not list ", wanted));
+    }
+    ASSIGN_OR_RETURN(
+        const Pipeline pipeline,
+        ParsePipeline(absl::StrCat("change-dtype{keep=norm,to=", options_.dtype, "}")));
+    RETURN_IF_ERROR(RunPipeline(pipeline, sample).status());
+    json["dtype_generalization_target_dtype"] = options_.dtype;
+    json["dtype_generalization_precision"] = options_.dtype;
+    json["dtype_generalization_generated"] = true;
+    sample->graph_net_json = json.Dump(4);
+    return absl::OkStatus();
+  }
+
+  // Writes a sample with symbols, as OUT/NAME.
+  absl::Status GiveSymbols(const ResizeInput& input, Sample* sample, ResizeOutcome* outcome) const {
+    RowOutcome& row = outcome->rows.emplace_back();
+    DrawOptions draw;
+    draw.max_elements = kMaxElementsWithData;
+    ASSIGN_OR_RETURN(const TensorValues drawn, DrawInputs(*sample, draw));
+    const auto infer = [&](Module* module) -> absl::Status {
+      // Values of other sizes are not those of the inputs any more.
+      TensorValues values = drawn;
+      for (const Node* node : module->main()->placeholders()) {
+        const auto it = values.find(std::string(node->target()));
+        const TensorMeta* meta = node->tensor_meta();
+        const bool fits = it == values.end() || meta == nullptr ||
+                          std::equal(it->second.shape.begin(), it->second.shape.end(),
+                                     meta->shape.begin(), meta->shape.end(),
+                                     [](int64_t size, const Dim& dim) { return Dim(size) == dim; });
+        if (!fits) values.erase(it);
+      }
+      return engine_.InferShapesOf(module, values).status();
+    };
+    const Module* tried = nullptr;
+    std::unique_ptr<TrialRun> trial;
+    bool all_ran = true;
+    const absl::Status found =
+        FindSymbols(sample, infer, [&](Sample* one, ResizePlan* plan, size_t at) -> absl::Status {
+          if (tried != one->module.get()) trial = std::make_unique<TrialRun>(engine_, one);
+          tried = one->module.get();
+          const absl::Status ran =
+              options_.no_run ? absl::ResourceExhaustedError("") : trial->Run(limits_);
+          if (!absl::IsResourceExhausted(ran)) return ran;
+          all_ran = false;
+          return plan->Check(at, infer);
+        });
+    if (!found.ok()) {
+      row.cause = CauseOf(found);
+      return absl::OkStatus();
+    }
+    for (const Symbol& symbol : sample->module->symbols()) row.sizes.push_back(*symbol.example);
+    for (Node* node : sample->module->main()->nodes()) {
+      if (node->is_call()) node->set_meta(nullptr);
+    }
+    sample->graph_hash.clear();
+    RETURN_IF_ERROR(Save(*sample, JoinPath(options_.out, input.name), {.format = "graphnet"}));
+    row.state = all_ran ? RowState::kRan : RowState::kNotRun;
+    return absl::OkStatus();
   }
 
   absl::Status Infer(Module* module, const Sample& sample) const {
@@ -285,12 +363,23 @@ void DeclareResize(CommandLine& command) {
       .AddOption("--list", &options->list,
                  "File with more inputs, one path a line; # begins a comment")
       .TypeName("FILE");
+  const Option symbols = command.AddFlag(
+      "--symbols", &options->symbols,
+      "Instead, give samples without symbols those that three sizes prove: the batch, and other "
+      "sizes that inputs share; results are OUT/NAME");
   command
       .AddOption("--sizes", &options->sizes,
                  "Table of sizes: nlp (batch, length), cv (batch, side), vit (side), a file with a "
                  "line of sizes for each result, or auto, the one that graph_net.json names")
       .TypeName("nlp|cv|vit|auto|FILE")
-      .ShowDefault();
+      .ShowDefault()
+      .Excludes(symbols);
+  command
+      .AddChoice(
+          "--dtype", &options->dtype, {"bfloat16", "float16"},
+          "Change floating-point tensors to this dtype, too, but not what norms hold; results "
+          "are OUT/DTYPE/INDEX/NAME")
+      .Excludes(symbols);
   AddFolderOption(command, &options->out, "Folder for the results, OUT/INDEX/NAME").Required();
   command.AddFlag("--resume", &options->resume, "Leave out results that are there already");
   const Option no_run =

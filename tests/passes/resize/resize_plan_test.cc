@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "graphnet/ir/text/parser.h"
 #include "graphnet/ir/text/printer.h"
+#include "graphnet/passes/resize/find_symbols.h"
 #include "graphnet/passes/resize/size_table.h"
 #include "gtest/gtest.h"
 
@@ -292,6 +293,31 @@ graph @forward(%x : f32[1, S0, 6], %w "L_self_positions" : f32[5, 6] as torch.nn
   EXPECT_THAT(
       std::string(plan.status().message()),
       HasSubstr("the table L_self_positions would need more rows, and its values are known"));
+}
+
+TEST(FindSymbolsTest, KeepsThoseWithWhichTheSampleWorks) {
+  Sample sample = Parse(R"(graph @forward(%x : f32[1, 5], %y : f32[1, 6]) {
+  %z = torch.cat((%x, %y), 1) : f32[1, 11]
+  %v = .view(%z, 1, 11) : f32[1, 11]
+  return (%v,)
+}
+)");
+  const auto infer = [](Module*) { return absl::OkStatus(); };
+  const absl::Status found = FindSymbols(&sample, infer, [](Sample* tried, ResizePlan*, size_t) {
+    // The size of y cannot be another.
+    const Symbol& last = tried->module->symbols().back();
+    return *last.example > 6 && *last.example % 6 == 0 ? absl::InternalError("no")
+                                                       : absl::OkStatus();
+  });
+  ASSERT_TRUE(found.ok()) << found;
+  EXPECT_THAT(PrintModule(*sample.module), HasSubstr("%x : f32[S0, S1],\n  %y : f32[S0, 6]"));
+}
+
+TEST(FindSymbolsTest, SaysWhyThereIsNone) {
+  Sample sample = Parse("graph @forward(%x : f32[]) {\n  return (%x,)\n}\n");
+  const auto works = [](Sample*, ResizePlan*, size_t) { return absl::OkStatus(); };
+  EXPECT_THAT(std::string(FindSymbols(&sample, InferOnly(sample), works).message()),
+              HasSubstr("no input has a size"));
 }
 
 TEST(SizeTableTest, ReadsRows) {
