@@ -305,6 +305,9 @@ refused() {  # MESSAGE [OPTION...]
     { cat out.txt err.txt; fail "${*:2} exits with $code"; }
 }
 refused "there is no backend inductr; did you mean inductor?" in --backend inductr -o no
+refused "backend inductor has no option mod; it has mode, dynamic, threads" in --backend 'inductor{mod=1}' -o no
+"$graphnet" backends nope inductor >out.txt
+grep -qx 'it has no options' out.txt && grep -q '^mode  *default|' out.txt || { cat out.txt; fail "options"; }
 refused "backend pass:stabilise: " in --backend pass:stabilise -o no
 refused "backend decompose:piece=2: there is no scheme piece; did you mean pieces?" in --backend decompose:piece=2 -o no
 refused "backend decompose:pieces: scheme pieces takes a number of at least 1: pieces=3" in --backend decompose:pieces -o no

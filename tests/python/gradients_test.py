@@ -104,6 +104,16 @@ class Differentiated(unittest.TestCase):
         self.assertNotIn("aten.clone.default", targets)
         self.assertNotIn("aten.detach.default", targets)
 
+    def test_numbers_and_sizes_that_are_data(self) -> None:
+        made = graphnet_ir.differentiate(parsed(
+            "  %s = torch.sum(%x)\n  %n = .item(%s)\n  %f = torch.full((3, 4), %n)\n"
+            "  %i = torch.nonzero(%x)\n  %m = torch.mul(%f, %w)\n"
+            "  %y = torch.add(%m, 1.0)", "%y, %i"))
+        self.assertTrue(made.compared.in_bits)
+        targets = [node.target for node in made.train_forward.graph.nodes]
+        self.assertIn("aten._local_scalar_dense.default", targets)
+        self.assertIn("aten.nonzero.default", targets)
+
     def test_attributes_are_parameters(self) -> None:
         traced = torch.fx.symbolic_trace(torch.nn.Sequential(torch.nn.Linear(3, 4),
                                                              torch.nn.Tanh()).eval())
@@ -121,8 +131,8 @@ class Differentiated(unittest.TestCase):
 
     def test_refusals_name_the_operator(self) -> None:
         self.refused(parsed("  %y = torch.igamma(%w, %x)"), "has no derivative", "igamma")
-        self.refused(parsed("  %y = torch.nonzero(%w)\n  %z = torch.sum(%w)", "%y, %z"),
-                     "is not traced", "aten.nonzero.default", "node y")
+        self.refused(parsed("  %e = torch.equal(%w, %x)\n  %y = torch.mul(%w, %e)"),
+                     "is not traced", "aten.equal.default", "node e")
         self.refused(parsed("  %y = torch.argmax(%w)"), "has no gradient: "
                      "no result depends on a parameter by operators with gradients")
         self.refused(parsed("  %y = torch.matmul(%w, %x)"), "does not run", "node y")
@@ -180,7 +190,7 @@ class Batch(unittest.TestCase):
         return graphnet_ir.parse(MLP)
 
     def test_a_bad_sample_does_not_end_the_batch(self) -> None:
-        self.write(a=self.good(), b=parsed("  %y = torch.nonzero(%w)\n  %z = torch.sum(%w)", "%y, %z"),
+        self.write(a=self.good(), b=parsed("  %y = torch.equal(%w, %x)\n  %z = torch.mul(%w, %y)", "%z"),
                    c=parsed("  %y = torch.mul(%w, %x)"))
         broken = self.folder / "in" / "broken"
         broken.mkdir()
@@ -189,7 +199,7 @@ class Batch(unittest.TestCase):
         done = self.call("in", "-o", "out", "-j", 2, code=2)
         self.assertIn("4 samples: 2 differentiated, 2 of them equal to eager autograd in bits, "
                       "2 refused\n", done.stdout)
-        self.assertIn("  1 is not traced: aten.nonzero.default\n", done.stdout)
+        self.assertIn("  1 is not traced: aten.equal.default\n", done.stdout)
         self.assertIn("FAIL in/b: is not traced: node y: ", done.stderr)
         self.assertEqual({name: row.get("cause") for name, row in self.rows().items()},
                          {"a": None, "c": None, "b": "is not traced", "broken": "cannot be read"})

@@ -18,6 +18,12 @@ import torch.fx
 from torch._decomp import get_decompositions
 from torch._functorch.aot_autograd import aot_export_joint_simple
 from torch._functorch.partitioners import default_partition
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    FakeTensorMode,
+)
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from graphnet_ir.fx.shared import META
 from graphnet_ir.gradients.refusal import Refusal, first_line
@@ -137,14 +143,20 @@ def cut(
         made = results_of(watched.run(*given))
         return [torch.clone(one) if i in views else one for i, one in enumerate(made)]
 
-    try:
+    def trace(given: Sequence[Any]) -> Any:
         with modes_kept(), torch.enable_grad(), torch.fx.traceback.preserve_node_meta():
-            joint = aot_export_joint_simple(
+            return aot_export_joint_simple(
                 function,
-                tuple(values),
+                tuple(given),
                 trace_joint=True,
                 decompositions=get_decompositions(_EXPANDED),  # type: ignore[arg-type]
             )
+
+    try:
+        try:
+            joint = trace(values)
+        except (DataDependentOutputException, DynamicOutputShapeException):
+            joint = trace(_of_fixed_sizes(values))
     except Exception as error:  # whatever a rule of PyTorch raises
         raise watched.refusal(error, "is not traced") from error
     assert isinstance(joint, torch.fx.GraphModule)
@@ -159,6 +171,16 @@ def cut(
     output.args = ([one for one in output.args[0] if one is not None],)  # type: ignore[union-attr]
     _save_bases(forward, backward, num_results)
     return Halves(forward, backward, kept, num_results)
+
+
+def _of_fixed_sizes(values: Sequence[Any]) -> list[Any]:
+    """Returns tensors without data, among which numbers that calls read from tensors are unknown,
+    and stay calls. Their own sizes are fixed."""
+    mode = FakeTensorMode(shape_env=ShapeEnv(), allow_non_fake_inputs=True)
+    return [
+        mode.from_tensor(value, static_shapes=True) if isinstance(value, torch.Tensor) else value
+        for value in values
+    ]
 
 
 def _tidy(joint: torch.fx.GraphModule, views: Sequence[int]) -> None:
