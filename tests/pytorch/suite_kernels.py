@@ -2,7 +2,8 @@
 
 `decompose --kernels inductor` counts what TorchInductor's scheduler has, by bisection. Here the kernels
 of each prefix are counted, and otherwise: the loop nests and the calls of libraries in the code that it
-writes.
+writes. What the scheduler fuses becomes several loop nests if the code reduces a value and then uses it,
+as in a norm; only there the two counts differ.
 """
 
 import argparse

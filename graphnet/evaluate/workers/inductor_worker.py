@@ -41,8 +41,8 @@ class InductorWorker(torch_worker.TorchWorker):
         return f"{torch._inductor.metrics.generated_kernel_count} generated kernels"
 
     def kernels(self, program, inputs):
-        """Counts the loop nests and the calls of libraries that TorchInductor's scheduler makes.
-        On a GPU each of them is a launch. No code is compiled."""
+        """Counts what TorchInductor's scheduler fuses into one, and its calls of libraries. Each
+        of them is a launch on a GPU, and one loop nest or several on a CPU. No code is compiled."""
         counts = []
 
         def count(graph):
