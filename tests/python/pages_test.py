@@ -23,6 +23,14 @@ class PagesTest(unittest.TestCase):
     def test_gradients_page(self) -> None:
         self.check("docs/gradients.md", least=4)
 
+    def test_multiply_page(self) -> None:
+        tool = pathlib.Path(sys.executable).parent / "graphnet"
+        done = subprocess.run([sys.executable, "tests/tools/check_docs.py", "--package", "--graphnet", tool,
+                               "--python", sys.executable, "docs/multiply.md"],
+                              cwd=ROOT, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("11 commands run, 0 not as", done.stdout)
+
     def test_readme(self) -> None:
         self.check("README.md", least=5)
 
