@@ -18,7 +18,6 @@
 #include "graphnet/corpus/calls.h"
 #include "graphnet/corpus/choose.h"
 #include "graphnet/corpus/match.h"
-#include "graphnet/corpus/near.h"
 #include "graphnet/corpus/query_terms.h"
 #include "graphnet/corpus/recurring.h"
 #include "graphnet/corpus/row.h"
@@ -481,79 +480,6 @@ std::vector<std::string> WorkClassNames() {
   return names;
 }
 
-// --- Near duplicates -----------------------------------------------------------------------------
-
-// The features of many graphs.
-struct FeatureLists {
-  std::vector<uint64_t> features;
-  std::vector<size_t> ends;
-
-  std::vector<FeatureList> Spans() const {
-    std::vector<FeatureList> spans;
-    size_t begin = 0;
-    for (const size_t end : ends) {
-      spans.push_back(absl::MakeConstSpan(features).subspan(begin, end - begin));
-      begin = end;
-    }
-    return spans;
-  }
-};
-
-// Reads a list of lists, or a column of Arrow.
-FeatureLists FeaturesIn(nb::handle lists) {
-  FeatureLists all;
-  const auto end_list = [&all] {
-    const auto begin =
-        all.features.begin() + static_cast<ptrdiff_t>(all.ends.empty() ? 0 : all.ends.back());
-    if (std::adjacent_find(begin, all.features.end(), std::greater_equal<>()) !=
-        all.features.end()) {
-      Raise(PyExc_ValueError,
-            absl::StrCat("the features of graph ", all.ends.size(), " are not in ascending order"));
-    }
-    all.ends.push_back(all.features.size());
-  };
-  if (nb::hasattr(lists, "__arrow_c_array__")) {
-    ReadArrowLists(lists, [&](absl::Span<const uint64_t> list) {
-      all.features.insert(all.features.end(), list.begin(), list.end());
-      end_list();
-    });
-    return all;
-  }
-  for (const nb::handle list : TupleOf(lists)) {
-    for (const nb::handle feature : TupleOf(list))
-      all.features.push_back(nb::cast<uint64_t>(feature));
-    end_list();
-  }
-  return all;
-}
-
-nb::object TokensOf(nb::handle lists, double threshold) {
-  const FeatureLists all = FeaturesIn(lists);
-  ArrowColumn tokens("", ArrowColumn::kList, {ArrowColumn("item", ArrowColumn::kUInt64)});
-  for (const FeatureList features : all.Spans()) {
-    const FeatureList first = ValueOrRaise(PrefixTokens(features, threshold));
-    for (const uint64_t token : first) tokens.child(0).AppendNumber(token);
-    tokens.EndEntry();
-  }
-  return ToArrow(std::move(tokens));
-}
-
-nb::object PairsOf(nb::handle lists, double threshold) {
-  auto all = std::make_shared<const FeatureLists>(FeaturesIn(lists));
-  const std::vector<NearPair> found = ValueOrRaise(
-      LongCall(Locks(), [all, threshold] { return NearPairs(all->Spans(), threshold); }));
-  ArrowColumn pairs("", ArrowColumn::kStruct,
-                    {ArrowColumn("a", ArrowColumn::kInt32), ArrowColumn("b", ArrowColumn::kInt32),
-                     ArrowColumn("jaccard", ArrowColumn::kDouble)});
-  for (const NearPair& pair : found) {
-    pairs.child(0).AppendNumber(pair.a);
-    pairs.child(1).AppendNumber(pair.b);
-    pairs.child(2).AppendNumber(pair.jaccard);
-    pairs.EndEntry();
-  }
-  return ToArrow(std::move(pairs));
-}
-
 // --- Ranges that recur ---------------------------------------------------------------------------
 
 // Prepares the items of a batch.
@@ -705,6 +631,7 @@ nb::tuple ChooseFrom(nb::handle batches, const std::string& by, int64_t count, u
 
 void BindCorpus(nb::module_& m) {
   BindArrow(m);
+  BindNear(m);
   m.attr("FEATURE_VERSION") = kCorpusFeatureVersion;
   m.attr("HASH_VERSION") = kCanonicalHashVersion;
   m.def("_corpus_rows", RowsOf, nb::arg("items"), nb::arg("threads") = 0,
@@ -732,10 +659,6 @@ void BindCorpus(nb::module_& m) {
       "Returns the classes, from the one that says most about a graph to the one that says least.");
   m.def("_match_blobs", MatchBlobs, nb::arg("query"), nb::arg("blobs"), nb::arg("threads") = 0,
         "Returns the number of matches in each blob, or what is wrong with it.");
-  m.def("_prefix_tokens", TokensOf, nb::arg("features"), nb::arg("threshold"),
-        "Returns the features that each graph shares with every graph that is as near.");
-  m.def("_near_pairs", PairsOf, nb::arg("features"), nb::arg("threshold"),
-        "Returns all pairs of graphs whose features have at least this Jaccard index.");
   m.def("_recurring", RecurringIn, nb::arg("batches"), nb::arg("by"), nb::arg("least"),
         nb::arg("most"), nb::arg("limit"), nb::arg("memory"), nb::arg("threads") = 0,
         "Returns the ranges that recur in batches of Samples, Modules and bytes, each with its "

@@ -1,4 +1,4 @@
-// Bindings of the rows, queries and near duplicates of a corpus.
+// Bindings of the rows, queries, choices and near duplicates of a corpus.
 #ifndef GRAPHNET_PYTHON_BINDINGS_CORPUS_H_
 #define GRAPHNET_PYTHON_BINDINGS_CORPUS_H_
 
@@ -8,6 +8,8 @@
 namespace graphnet {
 
 void BindCorpus(nb::module_& m);
+// Near duplicates, which BindCorpus binds, too.
+void BindNear(nb::module_& m);
 
 }  // namespace graphnet
 

@@ -106,7 +106,7 @@ absl::StatusOr<CommandResult> ScoreLogs(const ScoreFlags& options) {
     return absl::OkStatus();
   };
   for (const std::string& file : files) {
-    const absl::Status added = add(file);
+    absl::Status added = add(file);
     if (added.ok()) continue;
     const bool disagrees = absl::IsFailedPrecondition(added);
     if (options.logs.size() == 1 && files.size() == 1 && !disagrees) return added;

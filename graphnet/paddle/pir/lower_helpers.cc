@@ -380,4 +380,17 @@ std::optional<Value> CallHelper(Emitter& out, absl::string_view name, absl::Span
   return it == Helpers().end() ? std::nullopt : it->second(out, args, meta);
 }
 
+bool SameConstant(const Argument& a, const Argument& b) {
+  const auto number = [](const Argument& v) -> std::optional<double> {
+    if (v.is_int()) return static_cast<double>(v.integer());
+    if (v.is_float()) return v.real();
+    return std::nullopt;
+  };
+  const bool are_lists = (a.is_list() || a.is_tuple()) && (b.is_list() || b.is_tuple());
+  if (are_lists) return absl::c_equal(a.elements(), b.elements(), SameConstant);
+  const auto x = number(a);
+  const auto y = number(b);
+  return x.has_value() && y.has_value() ? *x == *y : a == b;
+}
+
 }  // namespace graphnet::pir

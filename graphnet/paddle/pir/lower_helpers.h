@@ -15,6 +15,9 @@ namespace graphnet::pir {
 std::optional<Value> CallHelper(Emitter& out, absl::string_view name, absl::Span<const Value> args,
                                 const ValueMeta* meta);
 
+// Returns whether two constants are the same value; 1 and 1.0 are.
+bool SameConstant(const Argument& a, const Argument& b);
+
 }  // namespace graphnet::pir
 
 #endif  // GRAPHNET_PADDLE_PIR_LOWER_HELPERS_H_

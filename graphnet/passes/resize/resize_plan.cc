@@ -164,7 +164,7 @@ absl::Status ResizePlan::Plan(const InferSizes& infer) {
         absl::StrCat("the recorded sizes do not fit: ", inferred.message()));
   }
   follower_ = std::make_unique<SizeFollower>(&module, points.size(), sizes, symbols, infer);
-  const absl::Status followed = follower_->Run();
+  absl::Status followed = follower_->Run();
   if (!followed.ok()) {
     restore();
     return followed;

@@ -61,7 +61,7 @@ bool SizeFollower::SolveGroup(absl::Span<const Size> in, const Group& group, con
   std::optional<size_t> rest;
   for (size_t k = 0; k < n; ++k) {
     const size_t at = group.out0 + k;
-    const Size recorded = (*out)[at];
+    const Size recorded = Size((*out)[at]);
     if (forced[at] != nullptr) {
       may[k] = {*forced[at]};
       continue;

@@ -80,7 +80,7 @@ const char* NameOf(RowState state) {
 
 // Returns what an error says without the place in the sample, so that equal causes count together.
 std::string CauseOf(const absl::Status& status) {
-  const std::string text(status.message());
+  std::string text(status.message());
   const size_t end = text.find("): ");
   const size_t name = end == std::string::npos ? end : text.rfind(" (", end);
   if (name == std::string::npos) return text;
@@ -226,7 +226,7 @@ class Resizer {
         FindSymbols(sample, infer, [&](Sample* one, ResizePlan* plan, size_t at) -> absl::Status {
           if (tried != one->module.get()) trial = std::make_unique<TrialRun>(engine_, one);
           tried = one->module.get();
-          const absl::Status ran =
+          absl::Status ran =
               options_.no_run ? absl::ResourceExhaustedError("") : trial->Run(limits_);
           if (!absl::IsResourceExhausted(ran)) return ran;
           all_ran = false;
@@ -263,7 +263,7 @@ class Resizer {
     RETURN_IF_ERROR(plan.Apply(row.index));
     RowState reached = RowState::kNotRun;
     if (!options_.no_run) {
-      const absl::Status ran = trial->Run(limits_);
+      absl::Status ran = trial->Run(limits_);
       if (ran.ok()) {
         reached = RowState::kRan;
         cause->clear();
