@@ -68,3 +68,10 @@ def _loaded(files: Sequence[str], raises: bool, progress: bool | None) -> Iterat
         finally:
             # A thread ends after its current sample; the program does not wait for it.
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def read_list(path: Path) -> list[str]:
+    """Reads a file of names or paths, one a line. What follows a # is a comment."""
+    with open(path, encoding="utf-8") as file:
+        lines = (line.partition("#")[0].strip() for line in file)
+        return [line for line in lines if line]

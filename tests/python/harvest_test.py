@@ -30,7 +30,7 @@ from graphnet_ir.limited.processes import Group
 from graphnet_ir.harvest.publishing import hashes_of
 from graphnet_ir.harvest.report import page
 from graphnet_ir.harvest.runner import Runner
-from graphnet_ir.harvest.sources import Access, Model, open_source
+from graphnet_ir.harvest.sources import Access, Model, listed_sources, open_source
 
 HERE = pathlib.Path(__file__).parent
 MODELS = str(HERE / "harvest_models.py")
@@ -450,6 +450,25 @@ class RefusalsTest(HarvestTest):
         with mock.patch.dict(sys.modules, timm=None):
             self.refuses("failed_precondition", "timm cannot be imported: import of timm halted; "
                          "None in sys.modules", names, "timm:resnet18")
+
+    def test_a_list_of_sources(self) -> None:
+        models = self.folder / "models.py"
+        models.write_text("def models():\n    return []\n")
+        listed = self.folder / "list.txt"
+        listed.write_text(f"# mine\n{models}  # a file\n\norg/net\ntimm:resnet*\n")
+        self.assertEqual(listed_sources(str(listed)), [str(models), "hub:org/net", "timm:resnet*"])
+        listed.write_text(f"{models}\norg/net\n")
+        out = self.folder / "listed"
+        done = subprocess.run([sys.executable, "-m", "graphnet_ir.harvest", "--list", str(listed),
+                               "-o", str(out)],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("org/net: failed before fetched: network", done.stdout + done.stderr)
+        self.assertIn("1 models, 1 failed", done.stdout)
+        done = subprocess.run([sys.executable, "-m", "graphnet_ir.harvest", "-o", str(out)],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr),
+                         (2, "graphnet: needs sources: SOURCE, or --list FILE\n"))
 
     def test_the_prelude_runs_before_models_are_listed(self) -> None:
         prelude, models = self.folder / "prelude.py", self.folder / "models.py"

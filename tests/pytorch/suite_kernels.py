@@ -1,9 +1,7 @@
 """The suite of compare.py on the kernels of TorchInductor.
 
-`decompose --kernels inductor` counts what TorchInductor's scheduler has, by bisection. Here the kernels
-of each prefix are counted, and otherwise: the loop nests and the calls of libraries in the code that it
-writes. What the scheduler fuses becomes several loop nests if the code reduces a value and then uses it,
-as in a norm; only there the two counts differ.
+`decompose --kernels inductor` counts the kernels of some prefixes, found by bisection. Here the kernels of
+each prefix are counted, in the code that TorchInductor writes for it, and the ranges follow by other code.
 """
 
 import argparse

@@ -1,5 +1,6 @@
 """TorchInductor: torch.compile of a .pt2."""
 import os
+import re
 from unittest import mock
 
 os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.join(os.getcwd(), "inductor"))
@@ -9,18 +10,21 @@ import torch
 import torch._dynamo
 import torch._inductor.config
 import torch._inductor.metrics
-from torch._inductor import scheduler
 from torch._inductor.graph import GraphLowering
 
 import torch_worker
 import worker
 
+# In the code that TorchInductor writes: the line above each loop nest of a function in C++, the launch
+# of a kernel on a GPU, and a call of a library or of an operator that it leaves to PyTorch.
+KERNEL = re.compile(r"    \{$|\s*\w+\.run\(|\s*(\w+ = )?(extern_kernels|torch\.ops|aten)\.[\w.]+\(")
+
 # Draw the same random numbers as PyTorch without TorchInductor.
 torch._inductor.config.fallback_random = True
 
 
-class _Counted(Exception):
-    """Ends a compilation whose kernels have been counted."""
+class _Written(Exception):
+    """Ends a compilation whose code has been written."""
 
 
 class InductorWorker(torch_worker.TorchWorker):
@@ -41,26 +45,25 @@ class InductorWorker(torch_worker.TorchWorker):
         return f"{torch._inductor.metrics.generated_kernel_count} generated kernels"
 
     def kernels(self, program, inputs):
-        """Counts what TorchInductor's scheduler fuses into one, and its calls of libraries. Each
-        of them is a launch on a GPU, and one loop nest or several on a CPU. No code is compiled."""
-        counts = []
+        """Counts the loop nests, launches and calls of libraries in the code that TorchInductor
+        writes. Nothing is compiled to machine code."""
+        codes = []
 
-        def count(graph):
-            graph.codegen()
-            counts.append(sum(not isinstance(node, scheduler.NopKernelSchedulerNode)
-                              for node in graph.scheduler.nodes))
-            raise _Counted
+        def keep(code):
+            codes.append(code)
+            raise _Written
 
         self.load_program(program)
         torch._dynamo.reset()
-        with mock.patch.object(GraphLowering, "compile_to_module", count), \
-                torch._inductor.config.patch(fx_graph_cache=False), torch.no_grad():
+        with mock.patch.object(GraphLowering, "save_output_code", staticmethod(keep)), \
+                torch._inductor.config.patch({"fx_graph_cache": False, "cpp.threads": 1}), \
+                torch.no_grad():
             try:
                 torch.compile(self.module, fullgraph=True, dynamic=False)(*self.arguments(inputs))
             except Exception:
-                if not counts:
+                if not codes:
                     raise
-        return sum(counts)
+        return sum(bool(KERNEL.match(line)) for code in codes for line in code.splitlines())
 
     def compiled(self):
         # A graph of matrix products alone has no generated kernel.

@@ -1,18 +1,13 @@
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
-#include <limits>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/json.h"
 #include "graphnet/base/memory.h"
@@ -20,6 +15,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/command/batch.h"
 #include "graphnet/command/command.h"
+#include "graphnet/command/inputs.h"
 #include "graphnet/command/json.h"
 #include "graphnet/command/options.h"
 #include "graphnet/formats/formats.h"
@@ -35,11 +31,8 @@
 namespace graphnet {
 namespace {
 
-constexpr size_t kMaxListBytes = size_t{64} << 20;
-
 struct ResizeFlags {
-  std::vector<std::string> in;
-  std::string list;
+  InputList inputs;
   std::string sizes = "auto";
   std::string out;
   std::string dtype;
@@ -78,8 +71,9 @@ const char* NameOf(RowState state) {
   return "";
 }
 
-// Returns what an error says without the place in the sample, so that equal causes count together.
-std::string CauseOf(const absl::Status& status) {
+// Returns what an error says without the place in the sample and the name of the node, so that equal
+// causes count together.
+std::string CauseIn(const absl::Status& status) {
   std::string text(status.message());
   const size_t end = text.find("): ");
   const size_t name = end == std::string::npos ? end : text.rfind(" (", end);
@@ -87,36 +81,6 @@ std::string CauseOf(const absl::Status& status) {
   const size_t target = text.rfind(": ", name);
   const size_t begin = target == std::string::npos ? 0 : target + 2;
   return absl::StrCat(text.substr(begin, name - begin), ": ", text.substr(end + 3));
-}
-
-struct ResizeInput {
-  std::string path;
-  std::string name;  // below OUT/INDEX
-};
-
-absl::StatusOr<std::vector<ResizeInput>> InputsOf(const ResizeFlags& options) {
-  std::vector<std::string> roots = options.in;
-  if (!options.list.empty()) {
-    ASSIGN_OR_RETURN(const std::string text, ReadFile(options.list, kMaxListBytes));
-    for (absl::string_view line : absl::StrSplit(text, '\n')) {
-      line = absl::StripAsciiWhitespace(line.substr(0, line.find('#')));
-      if (!line.empty()) roots.emplace_back(line);
-    }
-  }
-  if (roots.empty()) return absl::InvalidArgumentError("needs IN or --list");
-  std::vector<ResizeInput> inputs;
-  for (const std::string& root : roots) {
-    absl::StatusOr<std::vector<std::string>> paths = FindInputs({root});
-    if (!paths.ok() && roots.size() == 1) return paths.status();
-    const bool has_several = IsFolderOfSamples(root);
-    for (const std::string& path : paths.ok() ? *paths : std::vector<std::string>{root}) {
-      const std::filesystem::path plain = WithoutEnding(path);
-      const std::string name =
-          (has_several ? plain.lexically_relative(root) : plain.filename()).string();
-      inputs.push_back({path, path == "-" ? "stdin" : name});
-    }
-  }
-  return inputs;
 }
 
 class Resizer {
@@ -129,7 +93,7 @@ class Resizer {
     if (options.max_gflop > 0) limits_.max_flops = options.max_gflop * 1e9;
   }
 
-  absl::Status Resize(const ResizeInput& input, ResizeOutcome* outcome) const {
+  absl::Status Resize(const NamedInput& input, ResizeOutcome* outcome) const {
     LoadOptions load;
     load.trust = options_.trust;
     load.statistics = load.values_if_there = true;
@@ -153,7 +117,7 @@ class Resizer {
       absl::StatusOr<std::unique_ptr<ResizePlan>> made = ResizePlan::Make(&sample, rows, infer);
       if (made.ok()) return *std::move(made);
       for (RowOutcome& row : outcome->rows) {
-        if (row.state != RowState::kThere) row.cause = CauseOf(made.status());
+        if (row.state != RowState::kThere) row.cause = CauseIn(made.status());
       }
       return nullptr;
     }();
@@ -166,13 +130,13 @@ class Resizer {
       if (row.state == RowState::kThere) continue;
       const absl::Status made =
           Make(*plan, infer, row, input, &sample, &trial, &row.state, &row.cause);
-      if (!made.ok()) row.cause = CauseOf(made);
+      if (!made.ok()) row.cause = CauseIn(made);
     }
     return absl::OkStatus();
   }
 
  private:
-  std::string PathOf(const RowOutcome& row, const ResizeInput& input) const {
+  std::string PathOf(const RowOutcome& row, const NamedInput& input) const {
     const std::string out =
         options_.dtype.empty() ? options_.out : JoinPath(options_.out, options_.dtype);
     return JoinPath(JoinPath(out, absl::StrCat(row.index)), input.name);
@@ -200,7 +164,7 @@ class Resizer {
   }
 
   // Writes a sample with symbols, as OUT/NAME.
-  absl::Status GiveSymbols(const ResizeInput& input, Sample* sample, ResizeOutcome* outcome) const {
+  absl::Status GiveSymbols(const NamedInput& input, Sample* sample, ResizeOutcome* outcome) const {
     RowOutcome& row = outcome->rows.emplace_back();
     DrawOptions draw;
     draw.max_elements = kMaxElementsWithData;
@@ -233,7 +197,7 @@ class Resizer {
           return plan->Check(at, infer);
         });
     if (!found.ok()) {
-      row.cause = CauseOf(found);
+      row.cause = CauseIn(found);
       return absl::OkStatus();
     }
     for (const Symbol& symbol : sample->module->symbols()) row.sizes.push_back(*symbol.example);
@@ -257,7 +221,7 @@ class Resizer {
   }
 
   absl::Status Make(ResizePlan& plan, const InferSizes& infer, const RowOutcome& row,
-                    const ResizeInput& input, Sample* sample, TrialRun* trial, RowState* state,
+                    const NamedInput& input, Sample* sample, TrialRun* trial, RowState* state,
                     std::string* cause) const {
     RETURN_IF_ERROR(plan.status(row.index));
     RETURN_IF_ERROR(plan.Apply(row.index));
@@ -287,19 +251,19 @@ class Resizer {
 
 absl::StatusOr<CommandResult> Resize(const ResizeFlags& options) {
   ASSIGN_OR_RETURN(const SizeTable table, SizeTable::Open(options.sizes));
-  ASSIGN_OR_RETURN(const std::vector<ResizeInput> inputs, InputsOf(options));
+  ASSIGN_OR_RETURN(const std::vector<NamedInput> inputs, FindNamedInputs(options.inputs));
   ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
   if (options.jobs != 1) engine->SetNumThreads(1);
   const Resizer resizer(*engine, table, options);
   // Two samples of one name would write the same folder: the first does.
   std::map<std::string, std::string> owners;
-  for (const ResizeInput& input : inputs) owners.try_emplace(input.name, input.path);
+  for (const NamedInput& input : inputs) owners.try_emplace(input.name, input.path);
   std::map<RowState, size_t> rows;
   std::map<std::string, size_t> causes;
   std::vector<Report> reports(WantsJson() ? inputs.size() : 0);
   const BatchCount count = RunBatch<ResizeOutcome>(
       inputs, options.jobs,
-      [&](const ResizeInput& input, ResizeOutcome* outcome) -> absl::Status {
+      [&](const NamedInput& input, ResizeOutcome* outcome) -> absl::Status {
         const std::string& owner = owners.at(input.name);
         if (owner != input.path) {
           return absl::AlreadyExistsError(
@@ -319,7 +283,7 @@ absl::StatusOr<CommandResult> Resize(const ResizeFlags& options) {
           table_of_rows.Add({row.index, Json::List(row.sizes), NameOf(row.state),
                              row.cause.empty() ? Cell() : Cell(row.cause)});
         }
-        if (!status.ok()) ++causes[absl::StrCat("failed: ", CauseOf(status))];
+        if (!status.ok()) ++causes[absl::StrCat("failed: ", CauseIn(status))];
         if (WantsJson()) {
           reports[i] = SampleReport(inputs[i].path, status);
           reports[i].Add("numbers", outcome.numbers);
@@ -357,12 +321,7 @@ absl::StatusOr<CommandResult> Resize(const ResizeFlags& options) {
 
 void DeclareResize(CommandLine& command) {
   auto options = std::make_shared<ResizeFlags>();
-  command.AddOption("IN", &options->in,
-                    "Samples in any format, - for the standard input, or folders of samples");
-  command
-      .AddOption("--list", &options->list,
-                 "File with more inputs, one path a line; # begins a comment")
-      .TypeName("FILE");
+  AddInputList(command, &options->inputs);
   const Option symbols = command.AddFlag(
       "--symbols", &options->symbols,
       "Instead, give samples without symbols those that three sizes prove: the batch, and other "

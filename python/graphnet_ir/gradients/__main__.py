@@ -7,10 +7,11 @@ import json
 import sys
 
 from graphnet_ir import Error
-from graphnet_ir.gradients.batch import Batch, Options, Row, named_samples, read_list, summary
+from graphnet_ir.gradients.batch import Batch, Options, Row, named_samples, summary
 from graphnet_ir.harvest.__main__ import bytes_of, number_of
 from graphnet_ir.harvest.failures import writable
 from graphnet_ir.limited.processes import Limits
+from graphnet_ir.loading import read_list
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -56,13 +56,6 @@ def named_samples(inputs: Sequence[str]) -> list[tuple[str, str]]:
     return found
 
 
-def read_list(path: str) -> list[str]:
-    """Reads paths, one a line, without empty lines and those that begin with #."""
-    with open(path, encoding="utf-8") as file:
-        lines = (line.strip() for line in file)
-        return [line for line in lines if line and not line.startswith("#")]
-
-
 class Batch:
     """One run. `rows` has what is known of each sample, by its name."""
 

@@ -12,6 +12,7 @@ from graphnet_ir import Error
 from graphnet_ir.harvest import report
 from graphnet_ir.harvest.failures import writable
 from graphnet_ir.harvest.runner import Options, harvest
+from graphnet_ir.harvest.sources import listed_sources
 from graphnet_ir.limited.processes import Limits
 
 
@@ -37,10 +38,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "sources",
-        nargs="+",
+        nargs="*",
         metavar="SOURCE",
         help="a folder in the layout of the hub's cache; a Python file with "
         "models(); hub:ID; torchvision:NAMES; timm:NAMES (with * and commas)",
+    )
+    parser.add_argument(
+        "--list",
+        metavar="FILE",
+        help="file of further sources, one a line; ORG/NAME alone is a model of the hub; # begins "
+        "a comment",
     )
     parser.add_argument(
         "-o",
@@ -179,14 +186,17 @@ def main(arguments: list[str] | None = None) -> int:
             prelude=None if args.prelude is None else os.path.abspath(args.prelude),
             seed=args.seed,
         )
+        sources = [*args.sources, *([] if args.list is None else listed_sources(args.list))]
+        if not sources:
+            raise ValueError("needs sources: SOURCE, or --list FILE")
         corpus = None if args.into is None else _corpus(args.into)
-        rows = harvest(args.sources, args.out, options, report.Progress())
+        rows = harvest(sources, args.out, options, report.Progress())
         path = report.write_page(rows, args.out)
         added = None if corpus is None else corpus.add(os.path.join(args.out, "samples"))
     except KeyboardInterrupt:
         print("graphnet: interrupted; the same command continues the harvest", file=sys.stderr)
         return 130
-    except (Error, OSError, sqlite3.Error) as error:
+    except (Error, OSError, ValueError, sqlite3.Error) as error:
         print(f"graphnet: {error}", file=sys.stderr)
         return 2
     print(writable(f"{report.summary(rows)}; {path}"))

@@ -29,6 +29,7 @@ from typing import Any, Protocol
 from graphnet_ir._core import Error
 from graphnet_ir._errors import made_error
 from graphnet_ir.harvest.failures import Failure, described, first_line, writable
+from graphnet_ir.loading import read_list
 
 MAX_CONFIGURATION = 10_000_000  # bytes
 MAX_CARD = 100_000  # bytes of the head of a card, and nodes of its YAML
@@ -89,6 +90,12 @@ def open_source(text: str, access: Access) -> Source:
         f"{text} is not a source: a folder in the layout of the hub's "
         "cache, a Python file, hub:ID, torchvision:NAME or timm:NAME",
     )
+
+
+def listed_sources(path: str) -> list[str]:
+    """Reads sources, one a line. The id of a model alone is one of the hub."""
+    lines = read_list(path)
+    return [f"hub:{line}" if _is_id(line) and not os.path.exists(line) else line for line in lines]
 
 
 # --- The hub and its cache ------------------------------------------------------------------------
