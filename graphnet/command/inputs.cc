@@ -23,6 +23,11 @@ bool IsBelow(const std::filesystem::path& relative) {
   return !relative.is_absolute() && !relative.empty() && *relative.begin() != "..";
 }
 
+absl::Status CheckGiven(const InputList& inputs) {
+  if (!inputs.in.empty() || !inputs.list.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError("give samples, folders of samples, or a --list of them");
+}
+
 }  // namespace
 
 void AddInputList(CommandLine& command, InputList* inputs) {
@@ -54,11 +59,8 @@ absl::StatusOr<std::vector<NamedInput>> FindNamedInputs(const std::vector<std::s
 }
 
 absl::StatusOr<std::vector<NamedInput>> FindNamedInputs(const InputList& inputs) {
-  if (inputs.list.empty()) {
-    if (inputs.in.empty())
-      return absl::InvalidArgumentError("give samples, folders of samples, or a --list of them");
-    return FindNamedInputs(inputs.in);
-  }
+  RETURN_IF_ERROR(CheckGiven(inputs));
+  if (inputs.list.empty()) return FindNamedInputs(inputs.in);
   if (inputs.in.size() > 1)
     return absl::InvalidArgumentError("--list: its paths are below one IN, and several are given");
   ASSIGN_OR_RETURN(const std::vector<ListedPath> listed, ReadPathList(inputs.list));
@@ -89,6 +91,15 @@ absl::StatusOr<std::vector<NamedInput>> FindNamedInputs(const InputList& inputs)
     return absl::InvalidArgumentError(
         absl::StrCat(Printable(inputs.list, 1000), ": names no sample"));
   return found;
+}
+
+absl::StatusOr<std::vector<std::string>> FindPaths(const InputList& inputs) {
+  RETURN_IF_ERROR(CheckGiven(inputs));
+  if (inputs.list.empty()) return FindInputs(inputs.in);
+  ASSIGN_OR_RETURN(std::vector<NamedInput> found, FindNamedInputs(inputs));
+  std::vector<std::string> paths;
+  for (NamedInput& input : found) paths.push_back(std::move(input.path));
+  return paths;
 }
 
 absl::StatusOr<std::vector<ListedPath>> ReadPathList(const std::string& file) {

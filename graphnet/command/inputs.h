@@ -38,6 +38,10 @@ absl::StatusOr<std::vector<NamedInput>> FindNamedInputs(const std::vector<std::s
 // several INs or names nothing, or if a line is not a path below IN or is there twice.
 absl::StatusOr<std::vector<NamedInput>> FindNamedInputs(const InputList& inputs);
 
+// Returns their paths. What cannot be used is an error, as in FindInputs (formats/formats.h), unless a
+// list names it.
+absl::StatusOr<std::vector<std::string>> FindPaths(const InputList& inputs);
+
 // A path of a list, and the line that it stands in, from 1.
 struct ListedPath {
   std::string path;

@@ -96,12 +96,6 @@ Option AddSamplesOption(CommandLine& command, std::string* in) {
       .Required();
 }
 
-Option AddManySamplesOption(CommandLine& command, std::vector<std::string>* in) {
-  return command
-      .AddOption("IN", in, "Samples in any format, - for the standard input, or folders of samples")
-      .Required();
-}
-
 void AddJobsOption(CommandLine& command, int* jobs) {
   command.AddOption("--jobs,-j", jobs, "Threads for a folder of samples (default: one per CPU)")
       .Range(1, 1024)

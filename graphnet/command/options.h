@@ -30,11 +30,10 @@ void AddTrustOption(CommandLine& command, bool* trust);
 // without values that it should have and lacks (formats/find_values.h).
 void AddDrawWeightsOption(CommandLine& command);
 
-// Add IN, the input of a command: a sample in any format; a sample or a folder of samples; or many
-// of both.
+// Add IN, the input of a command: a sample in any format; or a sample or a folder of samples. Commands
+// that take many of both have AddInputList (command/inputs.h).
 Option AddSampleOption(CommandLine& command, std::string* in);
 Option AddSamplesOption(CommandLine& command, std::string* in);
-Option AddManySamplesOption(CommandLine& command, std::vector<std::string>* in);
 
 // Add --jobs, a number of threads (the default 0 is one per CPU), and --progress, for commands that
 // take many samples.

@@ -64,7 +64,8 @@ for name, (places, options) in commands.items():
 more = {"opt": ["-p", "dce"], "convert": ["-o", "out"], "decompose": ["-o", "out", "--pieces", "2"],
         "subgraph": ["-o", "out", "--range", "0:1"], "roundtrip": ["-o", "out"], "extract": ["-o", "out"],
         "shard": ["--mesh", "2"], "bench": ["--backend", "jit", "-o", "out"], "reduce": ["--command", "true", "-o", "out"],
-        "diff": [sample], "diff-run": [sample], "validate": [sample]}
+        "choose": ["--count", "1"],
+        "resize": ["-o", "out"], "diff": [sample], "diff-run": [sample], "validate": [sample]}
 reads = [name for name, (places, _) in commands.items() if {"IN", "A", "LOG", "PIECES"} & set(places)]
 if len(reads) < 18:
     fault("commands that read:", *reads)

@@ -9,6 +9,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/command/batch.h"
 #include "graphnet/command/command.h"
+#include "graphnet/command/inputs.h"
 #include "graphnet/command/json.h"
 #include "graphnet/command/messages.h"
 #include "graphnet/command/options.h"
@@ -25,7 +26,7 @@ constexpr size_t kMaxCallBytes = 400;
 
 struct FindFlags {
   std::string query;
-  std::vector<std::string> in;
+  InputList inputs;
   int jobs = 0;
   bool names = false;
   bool csv = false;
@@ -69,7 +70,7 @@ absl::StatusOr<Found> FindCallsIn(const std::string& path, const CallQuery& quer
 
 absl::StatusOr<CommandResult> Find(const FindFlags& options) {
   ASSIGN_OR_RETURN(const CallQuery query, CallQuery::Parse(options.query));
-  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs(options.in));
+  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindPaths(options.inputs));
   if (options.csv) WriteOutput(CsvLine({"sample", "node", "target", "call", "line", "column"}));
   size_t calls = 0, samples = 0;
   BatchReport made = ReportBatch<Found>(
@@ -112,7 +113,7 @@ void DeclareFind(CommandLine& command) {
           "everywhere, ? anything; = != < <= > >= and in [A, B] compare constants, and an omitted "
           "argument counts as its default; docs/datasets.md explains all")
       .Required();
-  AddManySamplesOption(command, &options->in);
+  AddInputList(command, &options->inputs);
   const Option names = command.AddFlag("--names,-l", &options->names,
                                        "Print only the paths of the samples that have such calls");
   AddJobsOption(command, &options->jobs);

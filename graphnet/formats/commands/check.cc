@@ -11,6 +11,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/command/batch.h"
 #include "graphnet/command/command.h"
+#include "graphnet/command/inputs.h"
 #include "graphnet/command/json.h"
 #include "graphnet/command/options.h"
 #include "graphnet/formats/check_forms.h"
@@ -29,7 +30,7 @@ struct CheckOutcome : FormsOutcome {
 };
 
 absl::StatusOr<CommandResult> Check(const CheckFlags& options) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs(options.in));
+  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindPaths(options.inputs));
   std::map<std::string, size_t> not_applicable;
   BatchReport made = ReportBatch<CheckOutcome>(
       inputs, options.jobs,
@@ -58,7 +59,7 @@ absl::StatusOr<CommandResult> Check(const CheckFlags& options) {
 
 void DeclareCheck(CommandLine& command) {
   auto options = std::make_shared<CheckFlags>();
-  AddManySamplesOption(command, &options->in);
+  AddInputList(command, &options->inputs);
   AddJobsOption(command, &options->jobs);
   command.AddFlag("--calls", &options->calls,
                   "Also check that PyTorch has every call with these arguments");

@@ -136,7 +136,7 @@ MissingCalls MissingFor(absl::string_view target, const Sample& sample) {
 
 absl::StatusOr<CommandResult> CheckFor(const CheckForFlags& flags) {
   for (const std::string& target : flags.targets) RETURN_IF_ERROR(CheckTargetName(target));
-  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs(flags.in));
+  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindPaths(flags.inputs));
   Table table = {{"", "sample"}};
   for (const std::string& target : flags.targets) table.AddColumn({"", target});
   std::vector<std::vector<Cell>> rows(inputs.size());

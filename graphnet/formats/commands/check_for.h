@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "graphnet/command/inputs.h"
 #include "graphnet/command/result.h"
 #include "graphnet/ir/missing_calls.h"
 #include "graphnet/ir/sample.h"
@@ -25,7 +26,7 @@ MissingCalls MissingFor(absl::string_view target, const Sample& sample);
 
 // The options of the command.
 struct CheckForFlags {
-  std::vector<std::string> in;
+  InputList inputs;
   std::vector<std::string> targets;
   int jobs = 0;
   bool trust = false;

@@ -7,6 +7,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/command/batch.h"
 #include "graphnet/command/command.h"
+#include "graphnet/command/inputs.h"
 #include "graphnet/command/json.h"
 #include "graphnet/command/options.h"
 #include "graphnet/command/save.h"
@@ -18,7 +19,7 @@ namespace graphnet {
 namespace {
 
 struct HashFlags {
-  std::vector<std::string> in;
+  InputList samples;
   InputOptions inputs;
   Output out;
   bool normal_form = false;
@@ -48,7 +49,7 @@ absl::StatusOr<Hashed> HashOne(const std::string& path, const HashFlags& options
 }
 
 absl::StatusOr<CommandResult> Hash(const HashFlags& options) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs(options.in));
+  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindPaths(options.samples));
   if (options.weights && options.normal_form) {
     // The values in a normal form have other names.
     return absl::InvalidArgumentError("--weights cannot be combined with --normal-form");
@@ -83,7 +84,7 @@ absl::StatusOr<CommandResult> Hash(const HashFlags& options) {
 
 void DeclareHash(CommandLine& command) {
   auto options = std::make_shared<HashFlags>();
-  AddManySamplesOption(command, &options->in);
+  AddInputList(command, &options->samples);
   command.AddFlag("--normal-form", &options->normal_form,
                   "Hash what the graph computes, not how it is written: docs/hash.md");
   command.AddFlag("--metas", &options->metas, "Include shapes, dtypes and devices");

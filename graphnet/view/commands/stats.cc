@@ -17,6 +17,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/command/batch.h"
 #include "graphnet/command/command.h"
+#include "graphnet/command/inputs.h"
 #include "graphnet/command/json.h"
 #include "graphnet/command/options.h"
 #include "graphnet/facts/cost/cost.h"
@@ -32,7 +33,7 @@ constexpr size_t kTopTargets = 20;
 constexpr size_t kMaxTargetBytes = 200;
 
 struct StatsFlags {
-  std::vector<std::string> in;
+  InputList inputs;
   int jobs = 0;
   bool csv = false;
   bool all = false;
@@ -108,7 +109,7 @@ Table TargetsOfAll(absl::Span<const Counted> results, bool with_cost) {
 }
 
 absl::StatusOr<CommandResult> Stats(const StatsFlags& options) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs(options.in));
+  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindPaths(options.inputs));
   std::vector<Counted> results(inputs.size());
   size_t done = 0;
   Counted total;
@@ -155,7 +156,7 @@ absl::StatusOr<CommandResult> Stats(const StatsFlags& options) {
 
 void DeclareStats(CommandLine& command) {
   auto options = std::make_shared<StatsFlags>();
-  AddManySamplesOption(command, &options->in);
+  AddInputList(command, &options->inputs);
   const Option json = AddJsonOption(
       command,
       "samples with path, hash, num_inputs, num_outputs, num_nodes, counts of targets, bytes and "
