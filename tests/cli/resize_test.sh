@@ -88,9 +88,10 @@ expect 0 "1 results ran, 0 written without a run, 1 there before" \
 # --- Lists, and two samples of one name.
 printf '# two\ns/one\n\n' >list.txt
 expect 0 "2 results ran" resize --list list.txt --sizes table.txt -o listed
+[ -e listed/0/s/one ] || fail "the name of a listed sample"
 mkdir t && cp -r s/one t/one
 expect 2 "would write what s/one writes" resize s/one t/one --sizes table.txt --no-run -o twice
-expect 2 "needs IN or --list" resize --sizes table.txt -o x
+expect 2 "give samples, folders of samples, or a --list of them" resize --sizes table.txt -o x
 
 # --- Samples without symbols get those that three sizes prove.
 sed '/^symbol/d; s/S0, S1/1, 4/' in.gn >static.gn
