@@ -291,3 +291,16 @@ EOF
     { cat out.txt; echo "FAILED: --list: $code"; exit 1; }
 fi
 echo PASSED
+
+# --- A list names the samples of commands that take many.
+printf 'in/a.txt # the first\n\nin/none.txt\n' >list.txt
+for command in check hash stats "find mul"; do
+  # shellcheck disable=SC2086
+  "$graphnet" $command --list list.txt >out.txt 2>err.txt && code=0 || code=$?
+  [ "$code" -eq 2 ] || { echo "FAILED: $command --list: exit code $code" >&2; exit 1; }
+  cat out.txt err.txt >all.txt
+  grep -q 'in/none.txt: no such file or folder' all.txt || { echo "FAILED: $command --list: $(cat all.txt)" >&2; exit 1; }
+done
+"$graphnet" hash --list list.txt 2>/dev/null >listed.txt || true
+"$graphnet" hash in/a.txt >out.txt
+cmp listed.txt out.txt
