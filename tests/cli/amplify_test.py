@@ -63,6 +63,7 @@ CALLS = {
     "man": ["man"],
     "passes": ["passes"],
     "reduce": ["reduce {in} -o {out}.pb --command true --max-time 2"],
+    "resize": ["resize {in} -o {out} --symbols --no-run"],
     "roundtrip": ["roundtrip {in} -o {out}"],
     "run": ["run {in}", "run {in} --profile"],
     "shapes": ["shapes {in}", "shapes {in} --check", "shapes {in} --cost-by target"],

@@ -12,6 +12,15 @@
 
 namespace graphnet {
 
+// Returns a * b. A product beyond 2^62, which no tensor has, becomes 2^62 with its sign.
+inline int64_t Times(int64_t a, int64_t b) {
+  constexpr int64_t kMost = int64_t{1} << 62;
+  int64_t product = 0;
+  const bool fits =
+      !__builtin_mul_overflow(a, b, &product) && -kMost <= product && product <= kMost;
+  return fits ? product : (a < 0) == (b < 0) ? kMost : -kMost;
+}
+
 // A size or number. Point 0 is what was recorded.
 class Size {
  public:

@@ -18,6 +18,8 @@ namespace graphnet {
 namespace {
 
 constexpr int64_t kMaxElements = int64_t{1} << 40;
+// Of literal data, which takes 16 bytes an element.
+constexpr int64_t kMaxLiterals = int64_t{1} << 22;
 
 bool HaveSameSizes(const ValueMeta& a, const ValueMeta& b) {
   if (a.tensor != nullptr && b.tensor != nullptr)
@@ -38,7 +40,7 @@ struct ResizePlan::Change {
 struct ResizePlan::Input {
   Node* node = nullptr;
   const ValueMeta* symbolic = nullptr;
-  std::optional<DrawSpec> spec;  // with literal data
+  std::optional<DrawSpec> spec;  // with a list of literal data
   std::vector<Size> dims;
   bool is_table = false;
 };
@@ -205,7 +207,8 @@ absl::Status ResizePlan::Plan(const InferSizes& infer) {
                        " would need more rows, and its values are known"));
     }
     const DrawSpec* spec = input.node->draw_spec();
-    if (spec != nullptr && !spec->data.is_none()) input.spec = *spec;
+    if (spec != nullptr && spec->data.is_list() && !spec->data.elements().empty())
+      input.spec = *spec;
     changing.push_back(std::move(input));
   }
   inputs_ = std::move(changing);
@@ -280,10 +283,13 @@ absl::Status ResizePlan::Apply(size_t row) {
   for (const Input& input : inputs_) {
     double elements = 1;
     for (const Size& dim : input.dims) elements *= static_cast<double>(dim.at(point));
-    if (elements > static_cast<double>(kMaxElements)) {
-      return absl::ResourceExhaustedError(absl::StrCat("input ", Printable(input.node->target()),
-                                                       " would have more than 2^40 elements"));
-    }
+    const auto refuse = [&](absl::string_view what) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("input ", Printable(input.node->target()), " would have more than ", what));
+    };
+    if (elements > static_cast<double>(kMaxElements)) return refuse("2^40 elements");
+    if (input.spec.has_value() && elements > static_cast<double>(kMaxLiterals))
+      return refuse("2^22 elements of literal data");
   }
   for (size_t i = 0; i < rows_[row].size(); ++i)
     module.AddSymbol(std::string(module.symbols()[i].name), rows_[row][i]);
@@ -305,10 +311,7 @@ absl::Status ResizePlan::Apply(size_t row) {
       input.node->set_meta(input.symbolic);
     }
     sample_.weights.erase(std::string(input.node->target()));
-    if (!input.spec.has_value() || !input.spec->data.is_list() ||
-        input.spec->data.elements().empty()) {
-      continue;
-    }
+    if (!input.spec.has_value()) continue;
     // As GraphNet does: the literal data begins again where it ends.
     int64_t elements = 1;
     for (const Size& dim : input.dims) elements *= dim.at(point);

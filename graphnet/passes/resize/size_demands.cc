@@ -67,7 +67,7 @@ bool SizeFollower::DemandNow(Node* node, size_t dim, const Size& want) {
     if (end == nullptr || !end->is_int() || (step != nullptr && !step->is_int())) return false;
     const int64_t by = step == nullptr ? 1 : step->integer();
     Force(node, end,
-          Map([&](size_t p) { return end->integer() + by * (want.at(p) - want.base()); }));
+          Map([&](size_t p) { return end->integer() + Times(by, want.at(p) - want.base()); }));
     return true;
   }
   if (name == "eye") {
@@ -214,12 +214,12 @@ bool SizeFollower::DemandNow(Node* node, size_t dim, const Size& want) {
     const Extent in = values_[operand];
     for (size_t i = 0; i + 1 < in.rank(); ++i) {
       const int64_t side = in.dims[i].base();
-      if (side < 2 || in.dims[i + 1].base() != side || side * side != want.base()) continue;
+      if (side < 2 || in.dims[i + 1].base() != side || Times(side, side) != want.base()) continue;
       bool is_square = true;
       const Size root = Map([&](size_t p) {
         const auto made =
             static_cast<int64_t>(std::llround(std::sqrt(static_cast<double>(want.at(p)))));
-        is_square &= !IsAlive(p) || made * made == want.at(p);
+        is_square &= !IsAlive(p) || Times(made, made) == want.at(p);
         return made;
       });
       if (is_square && Demand(operand, i, root) && Demand(operand, i + 1, root)) return true;
@@ -248,14 +248,14 @@ bool SizeFollower::DemandByTrial(Node* node, size_t dim, const Size& want) {
       const int64_t from = now.base(), to = want.base();
       if (now.varies() || from == 0 || to == 0) continue;
       std::vector<Size> may;
-      if (from == to * to && to > 1)
-        may.push_back(Map([&](size_t p) { return want.at(p) * want.at(p); }));
+      if (from == Times(to, to) && to > 1)
+        may.push_back(Map([&](size_t p) { return Times(want.at(p), want.at(p)); }));
       if (from == to) {
         may.push_back(want);
       } else if (to % from == 0) {
         may.push_back(Map([&](size_t p) { return want.at(p) / (to / from); }));
       } else if (from % to == 0) {
-        may.push_back(Map([&](size_t p) { return want.at(p) * (from / to); }));
+        may.push_back(Map([&](size_t p) { return Times(want.at(p), from / to); }));
       }
       for (const Size& one : may) {
         values_[operand].dims[i] = one;

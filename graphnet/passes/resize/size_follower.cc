@@ -15,17 +15,49 @@
 #include "graphnet/facts/shapes/operator_name.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/node_error.h"
+#include "graphnet/ir/shared_walk.h"
 #include "graphnet/ir/verifier.h"
 
 namespace graphnet {
 namespace {
 
 constexpr int kMaxRounds = 64;
+// The most elements that all lists, and all tuples of results, may have when they are written out.
+constexpr uint64_t kMaxListed = uint64_t{1} << 20;
 constexpr int64_t kMaxNumber = int64_t{1} << 40;
 
 int64_t FloorDiv(int64_t a, int64_t b) {
   if (b == 0) return 0;
   return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
+}
+
+// Sizes are copied for each element of a list or tuple, and these are shared. So what a graph may
+// have of them is charged before any is followed.
+absl::Status CheckListed(const Graph& graph) {
+  Expansions<AggregateKey> lists;
+  Expansions<const ValueMeta*> tuples;
+  const auto parts = [](const ValueMeta* meta, auto&& add) -> uint64_t {
+    for (const ValueMeta* element : meta->elements)
+      if (element != nullptr) add(element);
+    return meta->elements.size();
+  };
+  Budget budget(kMaxListed);
+  for (const Node* node : graph.nodes()) {
+    bool fits = true;
+    const auto charge = [&](const std::optional<Expansion>& all) {
+      fits = fits && all.has_value() && budget.Charge(all->size);
+    };
+    const auto charge_list = [&](const Argument& argument) {
+      if (argument.is_aggregate()) charge(lists.Of(AggregateKey(argument), ElementParts()));
+    };
+    for (const Argument& argument : node->args()) charge_list(argument);
+    for (const KwArg& kwarg : node->kwargs()) charge_list(kwarg.value);
+    if (node->meta() != nullptr) charge(tuples.Of(node->meta(), parts));
+    if (fits) continue;
+    return absl::ResourceExhaustedError(
+        NodeError(*node, "lists and tuples have more than 2^20 elements up to here").message());
+  }
+  return absl::OkStatus();
 }
 
 // Returns the result of an operation of Python on two ints; nullopt for an unknown one.
@@ -79,6 +111,7 @@ void SizeFollower::GiveUp(const Node& node, absl::string_view why,
 }
 
 absl::Status SizeFollower::Run() {
+  RETURN_IF_ERROR(CheckListed(*module_.main()));
   for (round_ = 0;; ++round_) {
     again_ = false;
     edits.clear();
@@ -285,7 +318,7 @@ bool SizeFollower::FollowNumbers(const Node& node, absl::string_view name, Exten
     if (name == "numel") {
       *out = Extent::Number(Map([&](size_t p) {
         int64_t product = 1;
-        for (const Size& dim : in.dims) product *= dim.at(p);
+        for (const Size& dim : in.dims) product = Times(product, dim.at(p));
         return product;
       }));
       return true;
@@ -570,15 +603,16 @@ void SizeFollower::FollowMost(const Node& node, absl::string_view name, Extent* 
       start = given->integer();
     }
     if (by < 1 || out->rank() != 1) return;
-    out->most = Map([&](size_t p) { return start + by * (out->dims[0].at(p) - 1); });
+    out->most = Map([&](size_t p) { return start + Times(by, out->dims[0].at(p) - 1); });
   } else if (name == "cumsum" && a.has_value() && node.args()[0].is_node()) {
     const Extent& in = First(node);
     const auto dim = DimIn(node.FindArg("dim", 1), in.rank(), 0);
-    if (dim.has_value()) out->most = Map([&](size_t p) { return a->at(p) * in.dims[*dim].at(p); });
+    if (dim.has_value())
+      out->most = Map([&](size_t p) { return Times(a->at(p), in.dims[*dim].at(p)); });
   } else if ((name == "add" || name == "iadd") && a.has_value() && b.has_value()) {
     out->most = Map([&](size_t p) { return a->at(p) + b->at(p); });
   } else if (name == "mul" && a.has_value() && b.has_value() && a->base() >= 0 && b->base() >= 0) {
-    out->most = Map([&](size_t p) { return a->at(p) * b->at(p); });
+    out->most = Map([&](size_t p) { return Times(a->at(p), b->at(p)); });
   } else if (name == "sub" && a.has_value() && b.has_value() && node.args()[1].is_int()) {
     out->most = Map([&](size_t p) { return a->at(p) - b->at(p); });
   } else if (name == "type_as" || name == "to" || name == "long" || name == "int" ||

@@ -21,9 +21,9 @@ std::optional<std::vector<SizeFollower::Group>> SizeFollower::GroupsOf(
     int64_t b = j < out.size() ? out[j++].base() : 1;
     while (a != b) {
       if (a < b && i < in.size()) {
-        a *= in[i++].base();
+        a = Times(a, in[i++].base());
       } else if (b < a && j < out.size()) {
-        b *= out[j++].base();
+        b = Times(b, out[j++].base());
       } else {
         return std::nullopt;
       }
@@ -51,7 +51,7 @@ bool SizeFollower::SolveGroup(absl::Span<const Size> in, const Group& group, con
                               std::vector<Size>* out) {
   const Size product = Map([&](size_t p) {
     int64_t all = 1;
-    for (size_t i = group.in0; i < group.in1; ++i) all *= in[i].at(p);
+    for (size_t i = group.in0; i < group.in1; ++i) all = Times(all, in[i].at(p));
     return all;
   });
   const size_t n = group.out1 - group.out0;
@@ -91,10 +91,12 @@ bool SizeFollower::SolveGroup(absl::Span<const Size> in, const Group& group, con
     for (const Size& symbol : symbols_) {
       if (!symbol.varies() || recorded.base() % symbol.base() != 0) continue;
       const int64_t factor = recorded.base() / symbol.base();
-      add(Map([&](size_t p) { return factor * symbol.at(p); }));
+      add(Map([&](size_t p) { return Times(factor, symbol.at(p)); }));
       for (const Size& other : symbols_) {
         if (!other.varies() || &other == &symbol || factor % other.base() != 0) continue;
-        add(Map([&](size_t p) { return factor / other.base() * symbol.at(p) * other.at(p); }));
+        add(Map([&](size_t p) {
+          return Times(Times(factor / other.base(), symbol.at(p)), other.at(p));
+        }));
       }
     }
   }
@@ -103,7 +105,7 @@ bool SizeFollower::SolveGroup(absl::Span<const Size> in, const Group& group, con
   const auto product_of_others = [&](size_t p) {
     int64_t all = 1;
     for (size_t k = 0; k < n; ++k) {
-      if (rest != k) all *= may[k][choice[k]].at(p);
+      if (rest != k) all = Times(all, may[k][choice[k]].at(p));
     }
     return all;
   };
@@ -166,7 +168,7 @@ bool SizeFollower::SolveGroup(absl::Span<const Size> in, const Group& group, con
     for (size_t p = 0; p < points_; ++p) {
       int64_t others = 1;
       for (size_t l = 0; l < n; ++l) {
-        if (l != k) others *= recorded[l].at(p);
+        if (l != k) others = Times(others, recorded[l].at(p));
       }
       count += IsAlive(p) && others > 0 && product.at(p) % others == 0 &&
                (p > 0 || product.at(p) / others == recorded[k].base());
@@ -181,7 +183,7 @@ bool SizeFollower::SolveGroup(absl::Span<const Size> in, const Group& group, con
   (*out)[group.out0 + best] = Map([&](size_t p) {
     int64_t others = 1;
     for (size_t l = 0; l < n; ++l) {
-      if (l != best) others *= recorded[l].at(p);
+      if (l != best) others = Times(others, recorded[l].at(p));
     }
     return others == 0 || product.at(p) % others != 0 ? 0 : product.at(p) / others;
   });

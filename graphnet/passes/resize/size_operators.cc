@@ -520,8 +520,8 @@ absl::Status SizeFollower::FollowInterpolate(Node* node, Extent* out) {
         const int64_t to = made.base(), from = in.dims[i].base();
         bool is_whole = true;
         Size scaled = Map([&](size_t p) {
-          is_whole &= !IsAlive(p) || in.dims[i].at(p) * to % from == 0;
-          return in.dims[i].at(p) * to / from;
+          is_whole &= !IsAlive(p) || Times(in.dims[i].at(p), to) % from == 0;
+          return Times(in.dims[i].at(p), to) / from;
         });
         if (is_whole) made = std::move(scaled);
       }

@@ -8,6 +8,7 @@
 #include "gmock/gmock.h"
 #include "graphnet/ir/text/parser.h"
 #include "graphnet/ir/text/printer.h"
+#include "graphnet/passes/resize/extent.h"
 #include "graphnet/passes/resize/find_symbols.h"
 #include "graphnet/passes/resize/size_table.h"
 #include "gtest/gtest.h"
@@ -211,6 +212,44 @@ graph @forward(%x : i64[S0] {data = [7, 8]}) {
 )",
                               {5});
   EXPECT_THAT(made, HasSubstr("data = [7, 8, 7, 8, 7]"));
+}
+
+TEST(ResizePlanTest, RefusesMoreLiteralDataThanMemoryShouldHold) {
+  EXPECT_THAT(At(R"(symbol S0 = 2
+graph @forward(%x : i64[S0] {data = [1, 2]}) {
+  %y = torch.neg(%x) : i64[2]
+  return (%y,)
+}
+)",
+                 {1 << 23}),
+              HasSubstr("input x would have more than 2^22 elements of literal data"));
+}
+
+// Written out, the list has 2^24 elements: more than are followed, and as many as a graph may have.
+TEST(ResizePlanTest, RefusesSharedListsThatAreTooLong) {
+  Sample sample = Parse(R"(symbol S0 = 2
+graph @forward(%x : f32[S0]) {
+  %y = torch.neg(%x, (1, 2)) : f32[2]
+  return (%y,)
+}
+)");
+  Node* const call = sample.module->main()->placeholders()[0]->next();
+  for (int i = 0; i < 24; ++i) {
+    const Argument list = call->args()[1];
+    const Argument pair[] = {list, list};
+    call->set_arg(1, Argument::List(pair));
+  }
+  const absl::Status refused = ResizePlan::Make(&sample, {{4}}, InferOnly(sample)).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(refused.message(),
+              HasSubstr("lists and tuples have more than 2^20 elements up to here"));
+}
+
+TEST(ResizePlanTest, SizesBeyondAllTensorsDoNotWrap) {
+  EXPECT_EQ(Times(int64_t{1} << 31, int64_t{1} << 31), int64_t{1} << 62);
+  EXPECT_EQ(Times(int64_t{1} << 40, int64_t{1} << 40), int64_t{1} << 62);
+  EXPECT_EQ(Times(-(int64_t{1} << 40), int64_t{1} << 40), -(int64_t{1} << 62));
+  EXPECT_EQ(Times(-3, 5), -15);
 }
 
 TEST(ResizePlanTest, RefusesWhatIsWrong) {
