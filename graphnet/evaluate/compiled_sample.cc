@@ -75,9 +75,9 @@ absl::StatusOr<std::shared_ptr<SampleCompiler>> SampleCompiler::Start(const Back
   return made;
 }
 
-absl::StatusOr<std::unique_ptr<CompiledSample>> SampleCompiler::Compile(const Sample& sample) {
-  const int slot = ++last_slot_;
-  const std::string folder = JoinPath(folder_->path(), absl::StrCat("program_", slot));
+absl::Status SampleCompiler::WithRequest(const Sample& sample,
+                                         absl::FunctionRef<absl::Status(PrepareRequest)> use) {
+  const std::string folder = JoinPath(folder_->path(), absl::StrCat("program_", ++num_requests_));
   std::error_code error;
   std::filesystem::create_directory(folder, error);
   const std::string path = JoinPath(folder, "sample.pb");
@@ -85,12 +85,30 @@ absl::StatusOr<std::unique_ptr<CompiledSample>> SampleCompiler::Compile(const Sa
     RETURN_IF_ERROR(Save(sample, path));
     ASSIGN_OR_RETURN(const auto readable, BenchSample::Load(path, folder, {}));
     ASSIGN_OR_RETURN(PrepareRequest request, readable->RequestFor(process_.backend()));
-    request.slot = slot;
-    return Prepare(sample, std::move(request));
+    return use(std::move(request));
   }));
   // The worker has read the files.
   std::filesystem::remove_all(folder, error);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<CompiledSample>> SampleCompiler::Compile(const Sample& sample) {
+  const int slot = ++last_slot_;
+  RETURN_IF_ERROR(WithRequest(sample, [&](PrepareRequest request) {
+    request.slot = slot;
+    return Prepare(sample, std::move(request));
+  }));
   return std::unique_ptr<CompiledSample>(new CompiledSample(shared_from_this(), slot));
+}
+
+absl::StatusOr<int64_t> SampleCompiler::CountKernels(const Sample& sample) {
+  int64_t count = 0;
+  RETURN_IF_ERROR(WithRequest(sample, [&](const PrepareRequest& request) -> absl::Status {
+    ASSIGN_OR_RETURN(Worker * worker, process_.worker());
+    ASSIGN_OR_RETURN(count, worker->CountKernels(request));
+    return absl::OkStatus();
+  }));
+  return count;
 }
 
 absl::StatusOr<CompileKey> SampleCompiler::KeyOf(const Sample& sample,

@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "graphnet/evaluate/backend_process.h"
 #include "graphnet/evaluate/compare_outputs.h"
@@ -39,6 +40,11 @@ class SampleCompiler : public std::enable_shared_from_this<SampleCompiler> {
   // of its attributes. The error says why the backend cannot compile it.
   absl::StatusOr<std::unique_ptr<CompiledSample>> Compile(const Sample& sample);
 
+  // Returns the number of kernels that the backend makes of the graph, for inputs of the sizes that it
+  // states. Errors are those of worker.h: FailedPrecondition if the backend cannot compile it or
+  // counts no kernels.
+  absl::StatusOr<int64_t> CountKernels(const Sample& sample);
+
   // Returns the number of programs that were loaded from the cache.
   int64_t num_cached() const { return num_cached_; }
 
@@ -49,10 +55,15 @@ class SampleCompiler : public std::enable_shared_from_this<SampleCompiler> {
   // Returns everything that the compiled program depends on.
   absl::StatusOr<CompileKey> KeyOf(const Sample& sample, const PrepareRequest& request) const;
   absl::Status Prepare(const Sample& sample, PrepareRequest request);
+  // Writes the sample as its backend reads it, calls `use` with the request for it, and removes the
+  // files.
+  absl::Status WithRequest(const Sample& sample,
+                           absl::FunctionRef<absl::Status(PrepareRequest)> use);
 
   std::unique_ptr<ScratchFolder> folder_;
   BackendProcess process_;  // ends before its folder is deleted
   int last_slot_ = 0;
+  int num_requests_ = 0;
   CompileCache* cache_;
   CompileKey key_;  // the part that all programs have in common, if there is a cache
   int64_t num_cached_ = 0;

@@ -1,49 +1,15 @@
 #include "graphnet/evaluate/kernel_counter.h"
 
 #include <cstddef>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
-#include "graphnet/base/without_exceptions.h"
 #include "graphnet/decompose/graph_index.h"
 #include "graphnet/decompose/regions.h"
-#include "graphnet/evaluate/bench_sample.h"
-#include "graphnet/evaluate/worker.h"
-#include "graphnet/formats/formats.h"
 
 namespace graphnet {
-
-KernelCounter::KernelCounter(std::unique_ptr<ScratchFolder> folder, const Backend* backend,
-                             const WorkerHost& host, const WorkerLimits& limits)
-    : folder_(std::move(folder)),
-      process_(backend, host, limits, JoinPath(folder_->path(), "worker")) {}
-
-absl::StatusOr<std::unique_ptr<KernelCounter>> KernelCounter::Start(const Backend* backend,
-                                                                    const WorkerHost& host,
-                                                                    const WorkerLimits& limits) {
-  ASSIGN_OR_RETURN(auto folder, ScratchFolder::Make());
-  std::unique_ptr<KernelCounter> made(new KernelCounter(std::move(folder), backend, host, limits));
-  RETURN_IF_ERROR(made->process_.worker().status());
-  return made;
-}
-
-absl::StatusOr<int64_t> KernelCounter::Count(const Sample& sample) {
-  const std::string path = JoinPath(folder_->path(), "sample.pb");
-  RETURN_IF_ERROR(Save(sample, path));
-  int64_t count = 0;
-  RETURN_IF_ERROR(WithoutExceptions([&]() -> absl::Status {
-    ASSIGN_OR_RETURN(const auto readable, BenchSample::Load(path, folder_->path(), {}));
-    ASSIGN_OR_RETURN(const PrepareRequest request, readable->RequestFor(process_.backend()));
-    ASSIGN_OR_RETURN(Worker * worker, process_.worker());
-    ASSIGN_OR_RETURN(count, worker->CountKernels(request));
-    return absl::OkStatus();
-  }));
-  return count;
-}
 
 absl::StatusOr<KernelCounts> CountKernelsOfPrefixes(
     const Sample& sample, absl::FunctionRef<absl::StatusOr<int64_t>(const Sample&)> count) {

@@ -4,37 +4,13 @@
 #define GRAPHNET_EVALUATE_KERNEL_COUNTER_H_
 
 #include <cstdint>
-#include <memory>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "graphnet/decompose/ranges_file.h"
-#include "graphnet/evaluate/backend_process.h"
-#include "graphnet/evaluate/scratch_folder.h"
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {
-
-// Counts kernels with a worker of a backend. Not thread-safe.
-class KernelCounter {
- public:
-  // FailedPrecondition if the backend is not installed.
-  static absl::StatusOr<std::unique_ptr<KernelCounter>> Start(const Backend* backend,
-                                                              const WorkerHost& host,
-                                                              const WorkerLimits& limits);
-
-  // Returns the number of kernels of the main graph for inputs of the sizes that it states. Errors
-  // are those of worker.h: FailedPrecondition if the backend cannot compile it or counts no
-  // kernels.
-  absl::StatusOr<int64_t> Count(const Sample& sample);
-
- private:
-  KernelCounter(std::unique_ptr<ScratchFolder> folder, const Backend* backend,
-                const WorkerHost& host, const WorkerLimits& limits);
-
-  std::unique_ptr<ScratchFolder> folder_;
-  BackendProcess process_;  // ends before its folder is deleted
-};
 
 // Counts the kernels of all prefixes of the main graph whose ends a cut may have, by bisection.
 // Prefixes between two of the same count are not counted, since kernels seldom vanish: they get that

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/base/json.h"
+#include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
 
 namespace graphnet {
@@ -57,6 +58,20 @@ absl::StatusOr<std::unique_ptr<Worker>> Worker::Start(const ProcessOptions& opti
   std::unique_ptr<Worker> worker(new Worker(std::move(process), limit));
   RETURN_IF_ERROR(worker->Greet());
   return worker;
+}
+
+absl::StatusOr<std::unique_ptr<Worker>> Worker::StartScript(const std::string& python,
+                                                            const std::string& script,
+                                                            const std::string& folder,
+                                                            absl::Duration limit) {
+  constexpr int64_t kMaxDiskBytes = int64_t{1} << 30;
+  ProcessOptions options;
+  options.command = {python, script};
+  options.environment = {{"OMP_WAIT_POLICY", "PASSIVE"}};
+  options.folder = folder;
+  options.max_memory = AvailableMemoryBytes() / 2;
+  options.max_file_bytes = kMaxDiskBytes;
+  return Start(options, limit);
 }
 
 absl::Status Worker::Greet() {

@@ -67,6 +67,13 @@ class Worker {
   static absl::StatusOr<std::unique_ptr<Worker>> Start(const ProcessOptions& options,
                                                        absl::Duration limit);
 
+  // Starts a script of Python in `folder`, with the path of the interpreter. It may take half of the
+  // memory that is free, and write 1 GiB.
+  static absl::StatusOr<std::unique_ptr<Worker>> StartScript(const std::string& python,
+                                                             const std::string& script,
+                                                             const std::string& folder,
+                                                             absl::Duration limit);
+
   const WorkerGreeting& greeting() const { return greeting_; }
   bool is_alive() const { return process_->is_alive(); }
 

@@ -482,25 +482,35 @@ std::vector<std::string> WorkClassNames() {
 
 // --- Ranges that recur ---------------------------------------------------------------------------
 
+// Calls work(module, i) for each item on several threads. Returns what is wrong with each.
+std::vector<absl::Status> ForEachModule(
+    const std::vector<Item>& all, int threads,
+    const std::function<absl::Status(const Module& module, size_t i)>& work) {
+  std::vector<absl::Status> statuses(all.size());
+  ParallelFor(
+      all.size(), Jobs(threads),
+      [&](size_t i) -> absl::Status {
+        if (ModuleObject* const* const module = std::get_if<ModuleObject*>(&all[i]))
+          return work((*module)->module(), i);
+        ASSIGN_OR_RETURN(const Sample sample, DeserializeSample(*std::get<1>(all[i]), "<bytes>"));
+        return work(*sample.module, i);
+      },
+      [&](size_t i, const absl::Status& status) { statuses[i] = status; });
+  return statuses;
+}
+
 // Prepares the items of a batch.
 std::vector<absl::StatusOr<PreparedRanges>> Prepared(const std::vector<Item>& all,
                                                      const RecurringOptions& options) {
   std::vector<absl::StatusOr<PreparedRanges>> made;
   for (size_t i = 0; i < all.size(); ++i) made.emplace_back(absl::UnknownError(""));
-  ParallelFor(
-      all.size(), options.jobs,
-      [&](size_t i) -> absl::Status {
-        if (ModuleObject* const* const module = std::get_if<ModuleObject*>(&all[i])) {
-          made[i] = PrepareRanges((*module)->module(), options);
-        } else {
-          ASSIGN_OR_RETURN(const Sample sample, DeserializeSample(*std::get<1>(all[i]), "<bytes>"));
-          made[i] = PrepareRanges(*sample.module, options);
-        }
+  const auto statuses =
+      ForEachModule(all, options.jobs, [&](const Module& module, size_t i) -> absl::Status {
+        made[i] = PrepareRanges(module, options);
         return absl::OkStatus();
-      },
-      [&](size_t i, const absl::Status& status) {
-        if (!status.ok()) made[i] = status;
       });
+  for (size_t i = 0; i < all.size(); ++i)
+    if (!statuses[i].ok()) made[i] = statuses[i];
   return made;
 }
 
@@ -546,23 +556,6 @@ nb::tuple RecurringIn(nb::handle batches, const std::string& by, int64_t least, 
 }
 
 // --- Choices ---------------------------------------------------------------------------------------
-
-// Calls work(module, i) for each item on several threads. Returns what is wrong with each.
-std::vector<absl::Status> ForEachModule(
-    const std::vector<Item>& all, int threads,
-    const std::function<absl::Status(const Module& module, size_t i)>& work) {
-  std::vector<absl::Status> statuses(all.size());
-  ParallelFor(
-      all.size(), Jobs(threads),
-      [&](size_t i) -> absl::Status {
-        if (ModuleObject* const* const module = std::get_if<ModuleObject*>(&all[i]))
-          return work((*module)->module(), i);
-        ASSIGN_OR_RETURN(const Sample sample, DeserializeSample(*std::get<1>(all[i]), "<bytes>"));
-        return work(*sample.module, i);
-      },
-      [&](size_t i, const absl::Status& status) { statuses[i] = status; });
-  return statuses;
-}
 
 nb::list NamesOfOperators(nb::handle items, int threads) {
   auto [all, locks] = ItemsOf(items);

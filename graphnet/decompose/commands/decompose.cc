@@ -204,6 +204,7 @@ absl::StatusOr<DecomposeOutcome> DecomposeOne(const NamedInput& input, const std
   ASSIGN_OR_RETURN(PortValues ports, FindPortValues(options.ports, &sample));
   if (lift && options.ports.facts != PortFacts::kNone)
     AddMetas(*lifted->main(), sample, &ports.values);
+  const Module& known = ports.values.module != nullptr ? *ports.values.module : *sample.module;
   DecomposeConfig wanted = config;
   DecomposeOutcome outcome;
   if (options.ranges_file.has_value()) {
@@ -214,9 +215,7 @@ absl::StatusOr<DecomposeOutcome> DecomposeOne(const NamedInput& input, const std
     if (found != options.typical_ranges.end()) wanted.subgraph_ranges = found->second.ranges;
     if (wanted.subgraph_ranges.empty()) return DecomposeOutcome();
   } else if (options.groups) {
-    const Module& with_metas =
-        ports.values.module != nullptr ? *ports.values.module : *sample.module;
-    ASSIGN_OR_RETURN(wanted.subgraph_ranges, GroupRanges(with_metas));
+    ASSIGN_OR_RETURN(wanted.subgraph_ranges, GroupRanges(known));
   } else if (options.counter != nullptr) {
     ASSIGN_OR_RETURN(const KernelCounts counts, options.counter->Find(sample));
     wanted.subgraph_ranges = FusedRanges(counts);
@@ -234,7 +233,6 @@ absl::StatusOr<DecomposeOutcome> DecomposeOne(const NamedInput& input, const std
   outcome.ranges.total_length = made.config.num_ops;
   for (const SubgraphConfig& piece : made.config.subgraphs)
     outcome.ranges.ranges.push_back(piece.range);
-  const Module& known = ports.values.module != nullptr ? *ports.values.module : *sample.module;
   if (tells) outcome.report = ReportOf(known, made);
   if (options.dry_run || (folder.empty() && options.into.empty())) return outcome;
   if (!options.into.empty()) {

@@ -7,6 +7,7 @@
 #include "absl/time/time.h"
 #include "graphnet/base/status.h"
 #include "graphnet/evaluate/backend_options.h"
+#include "graphnet/evaluate/kernel_counter.h"
 #include "graphnet/run/worker_host.h"
 
 namespace graphnet {
@@ -22,25 +23,25 @@ absl::StatusOr<std::unique_ptr<KernelRanges>> KernelRanges::Of(const std::string
   return std::unique_ptr<KernelRanges>(new KernelRanges(std::move(found)));
 }
 
-absl::StatusOr<std::unique_ptr<KernelCounter>> KernelRanges::Take() {
+absl::StatusOr<std::shared_ptr<SampleCompiler>> KernelRanges::Take() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!idle_.empty()) {
-      std::unique_ptr<KernelCounter> counter = std::move(idle_.back());
+      std::shared_ptr<SampleCompiler> compiler = std::move(idle_.back());
       idle_.pop_back();
-      return counter;
+      return compiler;
     }
   }
-  return KernelCounter::Start(&backend_, HostOfTool(), {.time = kLimit});
+  return SampleCompiler::Start(&backend_, HostOfTool(), {.time = kLimit});
 }
 
 absl::StatusOr<KernelCounts> KernelRanges::Find(const Sample& sample) {
-  ASSIGN_OR_RETURN(std::unique_ptr<KernelCounter> counter, Take());
-  absl::StatusOr<KernelCounts> counts =
-      CountKernelsOfPrefixes(sample, [&](const Sample& prefix) { return counter->Count(prefix); });
+  ASSIGN_OR_RETURN(std::shared_ptr<SampleCompiler> compiler, Take());
+  absl::StatusOr<KernelCounts> counts = CountKernelsOfPrefixes(
+      sample, [&](const Sample& prefix) { return compiler->CountKernels(prefix); });
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    idle_.push_back(std::move(counter));
+    idle_.push_back(std::move(compiler));
   }
   if (counts.ok() && FusedRanges(*counts).empty()) {
     return absl::FailedPreconditionError(

@@ -10,7 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "graphnet/decompose/ranges_file.h"
-#include "graphnet/evaluate/kernel_counter.h"
+#include "graphnet/evaluate/backend_table.h"
+#include "graphnet/evaluate/compiled_sample.h"
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {
@@ -27,11 +28,11 @@ class KernelRanges {
 
  private:
   explicit KernelRanges(Backend backend) : backend_(std::move(backend)) {}
-  absl::StatusOr<std::unique_ptr<KernelCounter>> Take();
+  absl::StatusOr<std::shared_ptr<SampleCompiler>> Take();
 
   const Backend backend_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<KernelCounter>> idle_;
+  std::vector<std::shared_ptr<SampleCompiler>> idle_;
 };
 
 }  // namespace graphnet

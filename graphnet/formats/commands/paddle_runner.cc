@@ -8,16 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/file.h"
-#include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
-#include "graphnet/evaluate/worker_process.h"
 #include "graphnet/paddle/worker_text.h"
 
 namespace graphnet {
 namespace {
 
 constexpr char kProgram[] = "paddle_worker.py";
-constexpr int64_t kMaxDiskBytes = int64_t{1} << 30;
 
 absl::StatusOr<std::string> PythonOf(const std::string& environment) {
   std::error_code ignored;
@@ -51,13 +48,9 @@ absl::StatusOr<std::unique_ptr<PaddleRunner>> PaddleRunner::Start(const std::str
 }
 
 absl::Status PaddleRunner::StartWorker() {
-  ProcessOptions options;
-  options.command = {python_, JoinPath(folder_->path(), kProgram)};
-  options.environment = {{"OMP_WAIT_POLICY", "PASSIVE"}};
-  options.folder = folder_->path();
-  options.max_memory = AvailableMemoryBytes() / 2;
-  options.max_file_bytes = kMaxDiskBytes;
-  ASSIGN_OR_RETURN(worker_, Worker::Start(options, limit_));
+  const std::string& folder = folder_->path();
+  ASSIGN_OR_RETURN(worker_,
+                   Worker::StartScript(python_, JoinPath(folder, kProgram), folder, limit_));
   return absl::OkStatus();
 }
 

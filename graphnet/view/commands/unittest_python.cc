@@ -14,7 +14,6 @@
 #include "absl/time/time.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/json.h"
-#include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
 #include "graphnet/command/batch.h"
 #include "graphnet/command/inputs.h"
@@ -33,7 +32,6 @@ namespace {
 
 constexpr char kTryProgram[] = "try_unittest.py";
 constexpr absl::Duration kTimeToTry = absl::Seconds(600);
-constexpr int64_t kMaxDiskBytes = int64_t{1} << 30;
 
 // Returns whether an argument is a weight, by its annotation and by the name that it has in GraphNet's
 // samples.
@@ -64,13 +62,9 @@ class Trial {
   absl::Status Run(const std::string& text) {
     const std::lock_guard<std::mutex> guard(mutex_);
     if (worker_ == nullptr || !worker_->is_alive()) {
-      ProcessOptions options;
-      options.command = {python_, JoinPath(folder_->path(), kTryProgram)};
-      options.environment = {{"OMP_WAIT_POLICY", "PASSIVE"}};
-      options.folder = folder_->path();
-      options.max_memory = AvailableMemoryBytes() / 2;
-      options.max_file_bytes = kMaxDiskBytes;
-      ASSIGN_OR_RETURN(worker_, Worker::Start(options, kTimeToTry));
+      const std::string& folder = folder_->path();
+      ASSIGN_OR_RETURN(
+          worker_, Worker::StartScript(python_, JoinPath(folder, kTryProgram), folder, kTimeToTry));
     }
     PrepareRequest request;
     request.program = JoinPath(folder_->path(), "tried.py");

@@ -8,6 +8,7 @@ each it writes a line of JSON to the descriptor TOLD. It may be killed at any mo
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import json
@@ -18,6 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 import graphnet_ir
+from graphnet_ir.limited.processes import write_line
 
 GRAPHS = "graphs.bin"
 WORK = "work.json"
@@ -115,11 +117,7 @@ def told_of(result: Any, place: str) -> dict[str, Any]:
 def main() -> None:
     folder, first, descriptor = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 
-    def tell(**told: Any) -> None:
-        data = (json.dumps(told) + "\n").encode()
-        while data:
-            data = data[os.write(descriptor, data) :]
-
+    tell = functools.partial(write_line, descriptor)
     with open(os.path.join(folder, WORK), encoding="utf-8") as file:
         told = json.load(file)
     try:

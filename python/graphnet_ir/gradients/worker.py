@@ -7,11 +7,14 @@ of JSON when it begins a sample, and one with the result. It may be killed at an
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import sys
 import time
 from typing import Any
+
+from graphnet_ir.limited.processes import write_line
 
 TREES = ("eval_forward", "train_forward", "train_backward")
 WORK = "work.json"
@@ -90,11 +93,7 @@ def _check_file(place: str, made: Any) -> None:
 def main() -> None:
     folder, descriptor = sys.argv[1], int(sys.argv[2])
 
-    def tell(**told: Any) -> None:
-        data = (json.dumps(told) + "\n").encode()
-        while data:
-            data = data[os.write(descriptor, data) :]
-
+    tell = functools.partial(write_line, descriptor)
     with open(os.path.join(folder, WORK), encoding="utf-8") as file:
         work = json.load(file)
     import graphnet_ir
