@@ -77,7 +77,7 @@ absl::StatusOr<std::vector<NamedInput>> FindNamedInputs(const InputList& inputs)
     const auto [it, is_new] = lines.emplace(path.string(), line);
     if (!is_new) return refuse(absl::StrCat("is in line ", it->second, ", too"));
     const std::string full = inputs.in.empty() ? path.string() : JoinPath(root, path.string());
-    // What is not there fails by itself, as each sample does.
+    // A path that does not exist is returned, too. It fails later, like any sample that cannot be read.
     absl::StatusOr<std::vector<std::string>> below = FindInputs({full});
     for (std::string& one : below.ok() ? *below : std::vector<std::string>{full}) {
       const std::filesystem::path plain = std::filesystem::path(WithoutEnding(one));

@@ -14,7 +14,7 @@
 
 namespace graphnet {
 
-// What the command line says.
+// The inputs that the command line names.
 struct InputList {
   std::vector<std::string> in;  // samples and folders of samples
   std::string list;             // a file of paths; empty if there is none

@@ -4,7 +4,7 @@
 //   const Choice choice = ChooseByCoverage(facts, {.count = 100, .seed = 1});
 //   for (const size_t i : choice.chosen) std::cout << facts[i].id << "\n";
 //
-// What is chosen depends on the facts, the ids and the options alone, not on the order of the graphs.
+// The choice depends on the facts, the ids and the options alone, not on the order of the graphs.
 // docs/datasets.md explains the ways.
 #ifndef GRAPHNET_CORPUS_CHOOSE_H_
 #define GRAPHNET_CORPUS_CHOOSE_H_
@@ -23,7 +23,7 @@ namespace graphnet {
 // How graphs are chosen.
 enum class ChoiceWay { kCoverage, kRarity, kBuckets };
 
-// What a choice knows of a graph. Names and kinds are numbers that are the same on all machines.
+// The facts about a graph that a choice needs. Names and kinds are numbers that are the same on all machines.
 struct ChoiceFacts {
   std::string id;  // tells graphs apart and, with the seed, which of equally good ones is taken
 
@@ -61,7 +61,7 @@ struct Choice {
   // with those of the start, have.
   size_t items = 0;
   size_t covered = 0;
-  // Of kCoverage: no choice of so many graphs, with the start, covers more.
+  // With kCoverage, no choice of as many graphs, beside the start, covers more than this.
   size_t at_most = 0;
 };
 

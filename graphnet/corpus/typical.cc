@@ -149,8 +149,8 @@ class Search {
   static constexpr size_t kNowhere = std::numeric_limits<size_t>::max();
 
   uint32_t Before(uint32_t place) const {
-    // What ends a graph is there once, so the beginnings of two graphs differ in it. The first graph
-    // has nothing before it.
+    // The number that ends a graph occurs once, so the beginnings of two graphs differ in it. The
+    // first graph has nothing before it.
     return place == 0 ? kNoToken : text_[place - 1];
   }
 

@@ -1,4 +1,4 @@
-// Where pieces come from, as GraphNet's subgraph_sources.json says it: {"timm/resnet18": [[0, 8]]}.
+// The origins of pieces, in the form of GraphNet's subgraph_sources.json: {"timm/resnet18": [[0, 8]]}.
 #ifndef GRAPHNET_DECOMPOSE_SOURCES_H_
 #define GRAPHNET_DECOMPOSE_SOURCES_H_
 

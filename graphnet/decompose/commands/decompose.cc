@@ -57,7 +57,7 @@ struct DecomposeFlags {
   bool typical = false;
   TypicalOptions typical_options;
   std::string write_ranges;  // the folder
-  // Where the ranges of each sample come from, if not from the configuration.
+  // The ranges of each sample, if the configuration does not have them.
   std::optional<RangesFile> ranges_file;
   RangesOfSamples typical_ranges;
   bool groups = false;

@@ -80,7 +80,7 @@ _INDEXES = (
 
 @dataclass
 class Catalogued:
-    """What a catalogue has."""
+    """The counts of what a catalogue has."""
 
     samples: int = 0
     rows: dict[str, int] = field(default_factory=dict)  # by table
