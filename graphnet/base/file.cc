@@ -10,11 +10,15 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
 
 namespace graphnet {
@@ -50,6 +54,15 @@ std::string TemporaryName(const std::string& path) {
   const size_t start = slash == std::string::npos ? 0 : slash + 1;
   if (trimmed.size() - start > 200) trimmed.resize(start + 200);
   return absl::StrCat(trimmed, ".", getpid(), ".", counter.fetch_add(1), ".tmp");
+}
+
+// Removes a dot and the digits behind it from the end.
+bool ConsumeNumber(absl::string_view* name) {
+  const size_t dot = name->rfind('.');
+  if (dot == absl::string_view::npos || dot + 1 == name->size()) return false;
+  if (!absl::c_all_of(name->substr(dot + 1), absl::ascii_isdigit)) return false;
+  name->remove_suffix(name->size() - dot);
+  return true;
 }
 
 // Calls make(name) with temporary names until it makes something new: a killed program may have
@@ -207,6 +220,13 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes, 
   return content;
 }
 
+absl::string_view WithoutTemporary(absl::string_view path) {
+  absl::string_view stem = path;
+  const bool is_temporary =
+      absl::ConsumeSuffix(&stem, ".tmp") && ConsumeNumber(&stem) && ConsumeNumber(&stem);
+  return is_temporary && !stem.empty() && stem.back() != '/' ? stem : path;
+}
+
 absl::Status WriteFileAtomic(const std::string& path, absl::string_view content) {
   return WriteFileAtomic(path, InOnePart(content));
 }
@@ -336,6 +356,17 @@ absl::Status WriteFolderAtomic(const std::string& given, bool replace,
   std::error_code ignored;
   if (!old.empty()) std::filesystem::remove_all(old, ignored);
   return absl::OkStatus();
+}
+
+absl::Status CopyFileAtomic(const std::string& from, const std::string& to) {
+  std::ifstream file(from, std::ios::binary);
+  if (!file) return SystemError("cannot read", from);
+  return WriteFileAtomic(to, [&](const ByteSink& sink) -> absl::Status {
+    std::string block(kBlock, '\0');
+    while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0)
+      RETURN_IF_ERROR(sink(absl::string_view(block).substr(0, static_cast<size_t>(file.gcount()))));
+    return file.bad() ? SystemError("cannot read", from) : absl::OkStatus();
+  });
 }
 
 absl::StatusOr<bool> IsRegularFile(const std::string& path) {

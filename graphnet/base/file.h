@@ -57,6 +57,11 @@ using Producer = std::function<absl::Status(const ByteSink& sink)>;
 absl::Status WriteFileAtomic(const std::string& path, absl::string_view content);
 // Returns an error of `content`, and then leaves `path` as it was.
 absl::Status WriteFileAtomic(const std::string& path, const Producer& content);
+// Copies the content of a file in the same way.
+absl::Status CopyFileAtomic(const std::string& from, const std::string& to);
+// Returns the path for which a temporary file or folder was made ("a.pb" for "a.pb.12.0.tmp"), or
+// else `path` itself. A program that was killed may have left such files.
+absl::string_view WithoutTemporary(absl::string_view path);
 
 // A file that is written beside its path and is not at its path yet. Stage all files that belong
 // together before you commit the first, so that a full disk changes none of them:

@@ -8,10 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
@@ -21,23 +18,6 @@ namespace {
 
 // The stem of the folder in which WriteFolderAtomic writes if it cannot rename the old one.
 constexpr char kNew[] = "new";
-
-// Removes ".", digits and a dot from the end.
-bool ConsumeNumber(absl::string_view* name) {
-  const size_t dot = name->rfind('.');
-  if (dot == absl::string_view::npos || dot + 1 == name->size()) return false;
-  if (!absl::c_all_of(name->substr(dot + 1), absl::ascii_isdigit)) return false;
-  name->remove_suffix(name->size() - dot);
-  return true;
-}
-
-// Returns the name for which a temporary file or folder was made, or else the name itself.
-absl::string_view WithoutTemporary(absl::string_view name) {
-  absl::string_view stem = name;
-  const bool is_temporary =
-      absl::ConsumeSuffix(&stem, ".tmp") && ConsumeNumber(&stem) && ConsumeNumber(&stem);
-  return is_temporary && !stem.empty() ? stem : name;
-}
 
 absl::Status Foreign(const std::string& folder, absl::string_view entry, absl::string_view what) {
   return absl::AlreadyExistsError(absl::StrCat(

@@ -53,19 +53,6 @@ absl::Status CopyFolder(const fs::path& from, const fs::path& to) {
   return error ? FailedAt(from.string(), error) : absl::OkStatus();
 }
 
-// Copies a file so that it appears whole.
-absl::Status CopyFileWhole(const std::string& from, const std::string& to) {
-  RETURN_IF_ERROR(MakeFoldersOf(to));
-  const std::string temporary = absl::StrCat(to, ".copy.tmp");
-  std::error_code error;
-  fs::copy_file(from, temporary, fs::copy_options::overwrite_existing, error);
-  if (!error) fs::rename(temporary, to, error);
-  if (!error) return absl::OkStatus();
-  std::error_code ignored;
-  fs::remove(temporary, ignored);
-  return FailedAt(to, error);
-}
-
 std::string WeightsBeside(const std::string& path) {
   return absl::StrCat(WithoutEnding(path), ".safetensors");
 }
@@ -84,7 +71,7 @@ absl::Status MakeCopy(const NamedInput& input, const std::string& to,
   if (!beside.empty()) {
     RETURN_IF_ERROR(WriteFileAtomic(PathBeside(to, beside_name), beside));
   } else if (const std::string old = PathBeside(input.path, beside_name); IsPlainFile(old)) {
-    RETURN_IF_ERROR(CopyFileWhole(old, PathBeside(to, beside_name)));
+    RETURN_IF_ERROR(CopyFileAtomic(old, PathBeside(to, beside_name)));
   }
   if (!IsPlainFile(input.path)) {
     ASSIGN_OR_RETURN(const Sample sample,
@@ -92,8 +79,8 @@ absl::Status MakeCopy(const NamedInput& input, const std::string& to,
     return Save(sample, to, {.format = "protobuf"});
   }
   if (const std::string weights = WeightsBeside(input.path); IsPlainFile(weights))
-    RETURN_IF_ERROR(CopyFileWhole(weights, WeightsBeside(to)));
-  return CopyFileWhole(input.path, to);
+    RETURN_IF_ERROR(CopyFileAtomic(weights, WeightsBeside(to)));
+  return CopyFileAtomic(input.path, to);
 }
 
 }  // namespace
@@ -181,9 +168,10 @@ absl::Status RemoveSample(const std::string& path, const std::string& beside_nam
   if (!IsPlainFile(path)) {
     return absl::FailedPreconditionError("it is not a file or folder of its own");
   }
-  fs::remove(path, error);
-  if (error) return FailedAt(path, error);
+  // The file beside it goes first: if this ends in between, the sample is still found and goes the
+  // next time. A sample is never there without its weights.
   fs::remove(PathBeside(path, beside_name), error);
+  if (!error) fs::remove(path, error);
   if (!keeps_weights && !error) fs::remove(WeightsBeside(path), error);
   return error ? FailedAt(path, error) : absl::OkStatus();
 }

@@ -284,7 +284,7 @@ absl::Status FindIn(const Source& folder, int depth, std::vector<std::string>* i
   }
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(folder.path()));
   for (const std::string& name : names) {
-    if (absl::StartsWith(name, ".")) continue;
+    if (absl::StartsWith(name, ".") || WithoutTemporary(name) != name) continue;
     Source source = Source::OfPath(JoinPath(folder.path(), name), /*is_named=*/false);
     const absl::StatusOr<const Format*> format = FormatOf(source);
     if (format.ok() && *format != nullptr) {

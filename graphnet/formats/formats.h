@@ -149,8 +149,8 @@ absl::Status Save(const Sample& sample, const std::string& path, const SaveOptio
 // Returns every input under `paths`, sorted within each path. A path may be an input itself, or
 // "-". In any other folder, inputs are the sample folders at any depth, links to those, and the
 // files of known formats. An archive with several programs gives one input for each, and a corpus,
-// its tag "c#v1" and its view "c#view=small" one for each graph. Names that begin with a dot and
-// other links to folders are skipped.
+// its tag "c#v1" and its view "c#view=small" one for each graph. Names that begin with a dot,
+// what a killed program left unfinished ("a.pb.12.0.tmp"), and other links to folders are skipped.
 // If a path cannot be used, that is an error if it is the only one; otherwise it is returned as an
 // input that cannot be loaded. A folder below a path is returned so if it cannot be listed.
 absl::StatusOr<std::vector<std::string>> FindInputs(const std::vector<std::string>& paths);

@@ -381,6 +381,28 @@ TEST_F(FileTest, ListsSorted) {
   }
 }
 
+TEST_F(FileTest, CopiesWhole) {
+  std::string content;
+  for (int i = 0; i < 300000; ++i) content += "0123456\n";
+  ASSERT_OK(WriteFileAtomic(Path("a"), content));
+  EXPECT_OK(CopyFileAtomic(Path("a"), Path("deep/b")));
+  EXPECT_THAT(ReadFile(Path("deep/b"), 1 << 24), IsOkAndHolds(content));
+  EXPECT_THAT(ListFolder(Path("deep")), IsOkAndHolds(ElementsAre("b")));
+  EXPECT_THAT(CopyFileAtomic(Path("none"), Path("c")),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("cannot read ")));
+  EXPECT_FALSE(FileExists(Path("c")));
+  // A folder opens as a file does, and cannot be read.
+  EXPECT_FALSE(CopyFileAtomic(root_, Path("c")).ok());
+  EXPECT_FALSE(FileExists(Path("c")));
+}
+
+TEST(PathTest, NamesOfTemporaryFiles) {
+  EXPECT_EQ(WithoutTemporary("d/a.pb.12.0.tmp"), "d/a.pb");
+  for (const char* name :
+       {"a.tmp", "a.0.tmp", "a.pb.12.0", "a.pb.x.0.tmp", ".1.2.tmp", "d/.1.2.tmp"})
+    EXPECT_EQ(WithoutTemporary(name), name);
+}
+
 TEST_F(FileTest, TellsFilesFromFolders) {
   ASSERT_OK(WriteFileAtomic(Path("f"), ""));
   EXPECT_TRUE(FileExists(Path("f")));

@@ -92,6 +92,8 @@ code 0 "$graphnet" dedupe more --against unique -o unique
 grep -q '^1 stay, 4 go' out.txt || fail "what was left out is added"
 # A run that was killed before its first sample has left no sample, perhaps the sources of one.
 mkdir begun && echo '{}' >begun/subgraph_0.subgraph_sources.json
+# What it wrote half is no sample.
+cp more/resnet/subgraph_0.pb begun/subgraph_0.pb.12.0.tmp
 code 0 "$graphnet" dedupe more/resnet --against begun -o begun
 grep -q '^3 stay, 0 go' out.txt || fail "a tree without samples"
 code 2 "$graphnet" dedupe more --against nowhere
