@@ -427,6 +427,13 @@ CallQuery::Requirements CallQuery::Required() const {
 }
 
 absl::StatusOr<std::vector<Node*>> CallQuery::Find(Module* module) const {
+  ASSIGN_OR_RETURN(const std::vector<std::vector<Node*>> matches, FindWhole(module));
+  std::vector<Node*> calls;
+  for (const std::vector<Node*>& match : matches) calls.push_back(match[0]);
+  return calls;
+}
+
+absl::StatusOr<std::vector<std::vector<Node*>>> CallQuery::FindWhole(Module* module) const {
   std::vector<std::vector<std::string>> found(calls_.size());
   absl::flat_hash_set<std::pair<Op, absl::string_view>> seen;
   for (Graph* graph : module->graphs()) {
@@ -441,18 +448,18 @@ absl::StatusOr<std::vector<Node*>> CallQuery::Find(Module* module) const {
       }
     }
   }
-  std::vector<Node*> calls;
+  std::vector<std::vector<Node*>> matches;
   std::vector<std::string> targets;
   for (const std::vector<std::string>& any : found) {
-    if (any.empty()) return calls;
+    if (any.empty()) return matches;
     targets.push_back(absl::StrJoin(any, "|"));
   }
   ASSIGN_OR_RETURN(const RewriteRule pattern, PatternOf(targets));
   for (Graph* graph : module->graphs()) {
-    for (const PatternMatch& match : FindOccurrences(pattern, graph))
-      calls.push_back(match.nodes[0]);
+    for (PatternMatch& match : FindOccurrences(pattern, graph))
+      matches.push_back(std::move(match.nodes));
   }
-  return calls;
+  return matches;
 }
 
 }  // namespace graphnet

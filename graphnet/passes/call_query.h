@@ -41,6 +41,8 @@ class CallQuery {
 
   // Returns the matching calls of all graphs in program order; of nested calls the outermost.
   absl::StatusOr<std::vector<Node*>> Find(Module* module) const;
+  // Returns the same matches with all their calls, the outermost first. Matches may overlap.
+  absl::StatusOr<std::vector<std::vector<Node*>>> FindWhole(Module* module) const;
 
   // Returns reasons to doubt the query, one a line: it names a parameter that no overload of the
   // function has or, with `names`, a function or method that PyTorch does not have.

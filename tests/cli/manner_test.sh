@@ -62,7 +62,7 @@ for name, (places, options) in commands.items():
 
 # The other arguments that each command needs.
 more = {"opt": ["-p", "dce"], "convert": ["-o", "out"], "decompose": ["-o", "out", "--pieces", "2"],
-        "subgraph": ["-o", "out", "--range", "0:1"], "roundtrip": ["-o", "out"], "extract": ["-o", "out"],
+        "subgraph": ["-o", "out", "--range", "0:1"], "roundtrip": ["-o", "out"], "compose": ["-o", "out"], "extract": ["-o", "out"],
         "shard": ["--mesh", "2"], "bench": ["--backend", "jit", "-o", "out"], "reduce": ["--command", "true", "-o", "out"],
         "choose": ["--count", "1"],
         "resize": ["-o", "out"], "diff": [sample], "diff-run": [sample], "validate": [sample]}
