@@ -13,6 +13,7 @@
 #include "graphnet/command/json.h"
 #include "graphnet/command/messages.h"
 #include "graphnet/command/options.h"
+#include "graphnet/formats/formats.h"
 
 namespace graphnet {
 namespace {
@@ -61,6 +62,7 @@ absl::StatusOr<CommandResult> CallCommand(const std::vector<std::string>& words)
   static std::mutex* const mutex = new std::mutex;
   const std::lock_guard<std::mutex> lock(*mutex);
   RETURN_IF_ERROR(RegisterToolFormats());
+  ReceiveInputNotes(PrintNote);
   try {
     return Call(words);
   } catch (const std::exception& error) {

@@ -23,6 +23,7 @@
 #include "graphnet/command/json.h"
 #include "graphnet/command/messages.h"
 #include "graphnet/evaluate/export_onnx.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/ir/text/excerpt.h"
 
 namespace {
@@ -80,6 +81,7 @@ int Main(int argc, char** argv) {
   }
   if (const absl::Status status = graphnet::RegisterToolFormats(); !status.ok())
     return Fail(status);
+  graphnet::ReceiveInputNotes(graphnet::PrintNote);
   graphnet::Tool tool;
   if (const absl::Status status = argc > 1 ? tool.CheckName(argv[1]) : absl::OkStatus();
       !status.ok()) {

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
@@ -13,6 +14,7 @@
 #include "graphnet/formats/export_program.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
+#include "graphnet/formats/posted/reader.h"
 #include "graphnet/formats/protobuf/sample_proto.h"
 #include "graphnet/formats/pt2/importer.h"
 #include "graphnet/formats/pt2/original.h"
@@ -222,6 +224,43 @@ Format Text() {
   return format;
 }
 
+// --- Graphs as people post them ----------------------------------------------------
+
+// A file that was found in a folder may be any code. A path that the user names is meant as a sample.
+bool IsPostedFile(Source& source) {
+  const absl::StatusOr<absl::string_view> head = source.head();
+  if (!head.ok() || source.is_folder() || absl::StrContains(*head, '\0')) return false;
+  // The program of a GraphNet sample that has lost its folder lacks its metas.
+  if (BaseName(source.path()) == "model.py") return false;
+  const absl::StatusOr<SharedBytes> bytes = source.bytes(kMaxTextFileBytes);
+  return bytes.ok() && posted::LooksLikePosted(**bytes, !source.is_named());
+}
+
+Format Posted() {
+  Format format;
+  format.name = "posted";
+  format.tier = Tier::kSupported;
+  format.title = "text that PyTorch prints";
+  format.content = "a graph that PyTorch printed";
+  format.sniff = IsPostedFile;
+  format.read = [](Source& source, const LoadOptions&) -> absl::StatusOr<Sample> {
+    ASSIGN_OR_RETURN(const SharedBytes text, source.bytes(kMaxTextFileBytes));
+    std::vector<std::string> notes;
+    ASSIGN_OR_RETURN(Sample sample, posted::ReadGraph(*text, source.part(), &notes));
+    for (const std::string& note : notes) NoteOnInput(source.name(), note);
+    if (source.part().empty() && !source.path().empty()) {
+      const std::string name = BaseName(source.path());
+      sample.name = name.substr(0, name.find_last_of('.'));
+    }
+    return sample;
+  };
+  format.parts = [](Source& source) -> absl::StatusOr<std::vector<std::string>> {
+    ASSIGN_OR_RETURN(const SharedBytes text, source.bytes(kMaxTextFileBytes));
+    return posted::ListGraphs(*text);
+  };
+  return format;
+}
+
 // --- MLIR --------------------------------------------------------------------------
 
 Format Mlir() {
@@ -283,7 +322,8 @@ Format CorpusGraph() {
 }  // namespace
 
 std::vector<Format> CoreFormats() {
-  return {GraphNetFolder(), Protobuf(), Pt2(), TorchScript(), Mlir(), Text(), CorpusGraph()};
+  return {GraphNetFolder(), Protobuf(), Pt2(),         TorchScript(),
+          Mlir(),           Text(),     CorpusGraph(), Posted()};
 }
 
 absl::Status WithFolderAdvice(const absl::Status& status) {

@@ -1,5 +1,6 @@
 #include "graphnet/formats/formats.h"
 
+#include <atomic>
 #include <cstdio>
 #include <deque>
 #include <filesystem>
@@ -301,12 +302,24 @@ absl::Status FindIn(const Source& folder, int depth, std::vector<std::string>* i
   return absl::OkStatus();
 }
 
+std::atomic<void (*)(absl::string_view)>& NoteReceiver() {
+  static std::atomic<void (*)(absl::string_view)> receiver = nullptr;
+  return receiver;
+}
+
 absl::Status WriteToStandardOutput(absl::string_view part) {
   std::fwrite(part.data(), 1, part.size(), stdout);
   return absl::OkStatus();
 }
 
 }  // namespace
+
+void ReceiveInputNotes(void (*receiver)(absl::string_view note)) { NoteReceiver() = receiver; }
+
+void NoteOnInput(absl::string_view input, absl::string_view note) {
+  if (void (*const receiver)(absl::string_view) = NoteReceiver())
+    receiver(absl::StrCat(Printable(input, 1000), ": ", note));
+}
 
 absl::Status RegisterFormat(Format format) { return Registry::Get().Register(std::move(format)); }
 

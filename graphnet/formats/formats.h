@@ -135,6 +135,11 @@ bool IsUnusable(const absl::Status& status);
 // read only once. "c/NAME-HASH" is a graph of the corpus c, and "c#v1/NAME-HASH" one of its tag v1
 // (formats/corpus/corpus_reader.h). FormatOfError lists the errors.
 absl::StatusOr<Sample> Load(const std::string& path, const LoadOptions& options = {});
+// Passes remarks on inputs that are read, "FILE: what is left out", to `receiver`, until another one
+// is given; null drops them, as at first. Several threads may call it at the same time.
+void ReceiveInputNotes(void (*receiver)(absl::string_view note));
+// Passes a remark on an input to the receiver. For readers of formats.
+void NoteOnInput(absl::string_view input, absl::string_view note);
 // Like Load, but reads bytes in memory, which must outlive the sample's weights. Errors call the
 // input `name`.
 absl::StatusOr<Sample> LoadBytes(absl::string_view bytes, const std::string& name,

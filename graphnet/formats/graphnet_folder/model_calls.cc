@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
@@ -151,6 +152,7 @@ absl::StatusOr<Argument> ModelParser::ParseAtomFromName(absl::string_view name) 
   const auto it = scope_.names.find(name);
   if (it != scope_.names.end() && it->second.kind == Binding::kValue) return it->second.value;
   if (const std::optional<Argument> literal = NamedLiteral(name)) return *literal;
+  if (is_posted() && (name == "self" || name == "getattr")) return ParseSelf(name);
   if (scanner_.Is(Punct("(")) || scanner_.Is(Punct("."))) {
     if (it == scope_.names.end() || it->second.kind == Binding::kUndefined) {
       return ParseGlobal(name);
@@ -185,6 +187,15 @@ absl::StatusOr<Argument> ModelParser::ParseGlobal(absl::string_view first) {
   absl::string_view path = written;
   if (import->second != first) {  // from torch import inf
     path = module_->InternString(absl::StrCat(import->second, written.substr(first.size())));
+  }
+  if (is_posted()) {
+    absl::string_view rest = path;
+    if (path == "pytree.tree_unflatten" && is_call) return ParseUnflattened();
+    if (absl::ConsumePrefix(&rest, "torch.ops.aten.")) {
+      path = module_->InternString(absl::StrCat("aten.", rest));
+    } else if (absl::StartsWith(path, "_operator.")) {
+      path.remove_prefix(1);
+    }
   }
   if (is_call) {
     if (path == "torch.device") return ParseDeviceCall(first);
@@ -332,6 +343,14 @@ absl::StatusOr<Argument> ModelParser::ParseCall(Op op, absl::string_view target,
   CallArguments call(this);
   if (self) call.Push(*self);
   RETURN_IF_ERROR(call.Parse());
+  if (is_posted() && absl::StartsWith(target, "torch.ops.higher_order.")) {
+    // Exported programs have lists of operands.
+    std::vector<Argument> args(call.args().begin(), call.args().end());
+    for (Argument& arg : args) {
+      if (arg.kind() == Argument::Kind::kTuple) arg = Argument::List(arg.elements());
+    }
+    return Argument(Create(op, target, args, call.kwargs()));
+  }
   return Argument(Create(op, target, call.args(), call.kwargs()));
 }
 

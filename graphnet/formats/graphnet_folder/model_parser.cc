@@ -141,7 +141,7 @@ absl::Status ModelParser::ParseFunction(bool is_method, int depth) {
   scanner_.Next();
 
   Scope scope;
-  scope.graph = module_->AddGraph(name.text);
+  scope.graph = is_posted() && is_method ? posted_->graph : module_->AddGraph(name.text);
   if (is_method) scope.names.reserve(text_size_ / 96);
   std::swap(scope, scope_);
   absl::Status status = ParseSignature(is_method);
@@ -170,9 +170,18 @@ absl::Status ModelParser::ParseSignature(bool is_method) {
     binding = {node, Binding::kValue, true};
     scanner_.Next();
     if (scanner_.Accept(Punct(":"))) {
-      if (scanner_.token().kind != TokenKind::kName) return scanner_.Expected("a type");
-      ASSIGN_OR_RETURN(const absl::string_view annotation, ParseDotted());
-      node->set_annotation(annotation);
+      if (is_posted()) {
+        RETURN_IF_ERROR(ParseAnnotation(node, nullptr));
+      } else if (scanner_.token().kind != TokenKind::kName) {
+        return scanner_.Expected("a type");
+      } else {
+        ASSIGN_OR_RETURN(const absl::string_view annotation, ParseDotted());
+        node->set_annotation(annotation);
+      }
+    }
+    if (is_posted() && scanner_.Accept(Punct("="))) {
+      StartStatement();
+      return ParseExpression().status();
     }
     if (scanner_.Is(Punct("="))) return scanner_.Error("default values are not supported");
     return absl::OkStatus();
@@ -182,11 +191,19 @@ absl::Status ModelParser::ParseSignature(bool is_method) {
 }
 
 absl::Status ModelParser::ParseBody(int outer_indent, int depth) {
+  if (is_posted() && scanner_.token().kind == TokenKind::kEnd) {
+    ReturnUnusedValues();
+    return absl::OkStatus();
+  }
   if (scanner_.token().kind == TokenKind::kEnd || scanner_.indent() <= outer_indent) {
     return scanner_.Error("expected an indented function body");
   }
   const int indent = scanner_.indent();
   while (true) {
+    if (scanner_.token().kind == TokenKind::kEnd && is_posted()) {
+      ReturnUnusedValues();
+      return absl::OkStatus();
+    }
     if (scanner_.token().kind == TokenKind::kEnd || scanner_.indent() < indent) {
       return scanner_.Error("the function ends without a return");
     }

@@ -1,7 +1,7 @@
 // The parser of model.py, a class in several files. model_parser.cc parses functions and the file
 // as a whole, model_paddle.cc the syntax that only Paddle's samples have, model_statements.cc
 // statements and the names of nodes, and model_expressions.cc expressions. model_calls.cc resolves
-// names and calls.
+// names and calls. model_posted.cc has the syntax of functions that PyTorch prints for readers.
 #ifndef GRAPHNET_FORMATS_GRAPHNET_FOLDER_MODEL_PARSER_H_
 #define GRAPHNET_FORMATS_GRAPHNET_FOLDER_MODEL_PARSER_H_
 
@@ -21,6 +21,7 @@
 #include "graphnet/formats/graphnet_folder/argument_stack.h"
 #include "graphnet/formats/graphnet_folder/framework.h"
 #include "graphnet/formats/graphnet_folder/named_values.h"
+#include "graphnet/formats/graphnet_folder/posted_parser.h"
 #include "graphnet/formats/graphnet_folder/scanner.h"
 #include "graphnet/ir/module.h"
 
@@ -54,6 +55,8 @@ class ModelParser {
 
   // Parses the file. May be called once.
   absl::Status Run();
+  // Parses one function forward instead (posted_parser.h).
+  absl::Status RunPosted(PostedFunction* function);
 
  private:
   // The meaning of a name at a point of the program.
@@ -95,6 +98,17 @@ class ModelParser {
   absl::StatusOr<Argument> ParseOutputsRest();
   absl::StatusOr<std::optional<Argument>> ParsePlace(absl::string_view path);
   absl::Status CheckSubscript(const Argument& value, const Argument& index) const;
+
+  // model_posted.cc
+  bool is_posted() const { return posted_ != nullptr; }
+  absl::Status ParseAnnotation(Node* node, std::string* text);
+  absl::Status ParseAnnotatedAssignment(absl::string_view target);
+  absl::Status ParseFlattenedInputs(absl::string_view first);
+  absl::StatusOr<Argument> ParseUnflattened();
+  absl::StatusOr<Argument> ParseSelf(absl::string_view first);
+  absl::StatusOr<std::string> ParseSelfPath(absl::string_view first, int depth);
+  absl::Status SkipBrackets();
+  void ReturnUnusedValues();
 
   // model_statements.cc
   absl::Status ParseStatement();
@@ -174,6 +188,9 @@ class ModelParser {
   absl::flat_hash_map<absl::string_view, absl::string_view, NameHash> imports_;
   absl::flat_hash_map<absl::string_view, int> suffixes_;
   absl::flat_hash_map<absl::string_view, Graph*> functions_;
+  PostedFunction* posted_ = nullptr;  // null for the file of a sample
+  // Annotations of names that PyTorch prints before it binds them.
+  absl::flat_hash_map<absl::string_view, std::string> announced_;
   // Values of paddle._C_ops that the text treats as tuples.
   absl::flat_hash_set<const Node*> tuples_;
 

@@ -23,6 +23,9 @@ absl::Status ModelParser::ParseStatement() {
   location_ = {file_, scanner_.line(), scanner_.column()};
   scanner_.Next();
   if (is_paddle() && scanner_.Is(Punct(","))) return ParseUnpacking(first, parenthesised);
+  if (is_posted() && !parenthesised && scanner_.Is(Punct(","))) return ParseFlattenedInputs(first);
+  if (is_posted() && !parenthesised && scanner_.Is(Punct(":")))
+    return ParseAnnotatedAssignment(first);
   if (parenthesised) RETURN_IF_ERROR(scanner_.Expect(Punct(")"), "after the name"));
   if (scanner_.Is(Punct("="))) return ParseAssignment(first);
   FinishUnnamed();
@@ -39,6 +42,7 @@ absl::Status ModelParser::ParseStatement() {
   ASSIGN_OR_RETURN(value, ParsePostfix(value));
   if (scanner_.Is(Punct("=")))
     return scanner_.Error("only names and subscripts can be assigned to");
+  if (is_posted() && value.is_none()) return absl::OkStatus();
   if (!value.is_node() || new_nodes_.empty()) return scanner_.Expected("an assignment or a call");
   NameNewNodes();
   return absl::OkStatus();
