@@ -37,8 +37,8 @@ printf '%s\n' compiled_fn_1 forward_graph_0 backward_graph_0 compiled_fn_3 forwa
   fail "the first graph of the standard input"
 
 # Repros say what their inputs are.
-"$graphnet" run "$texts/repro.py" 2>/dev/null | grep -q '^o1  bf16\[4\]$' || fail "a repro"
-"$graphnet" show "$texts/dynamo_repro.py" | grep -q 'f32\[4, 8\]@cpu as torch.nn.parameter' ||
+"$graphnet" run "$texts/repro.txt" 2>/dev/null | grep -q '^o1  bf16\[4\]$' || fail "a repro"
+"$graphnet" show "$texts/dynamo_repro.txt" | grep -q 'f32\[4, 8\]@cpu as torch.nn.parameter' ||
   fail "a repro of Dynamo"
 "$graphnet" show "$texts/module.txt" 2>/dev/null | grep -q '^attribute norm.bias : f32\[16\]$' ||
   fail "attributes of self"

@@ -110,10 +110,6 @@ def small_models():
 
 
 def hub_models():
-    # torchvision needs operators of its own library, which may be made for another PyTorch.
-    library = torch.library.Library("torchvision", "FRAGMENT")
-    with contextlib.suppress(RuntimeError):
-        library.define("nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
     with contextlib.suppress(ImportError, RuntimeError):
         import torchvision.models as vision
 

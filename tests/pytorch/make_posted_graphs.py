@@ -136,8 +136,8 @@ def main():
         "module.txt": dynamic.module().print_readable(print_output=False),
         "training.txt": str(training),
         "branches.txt": str(branches),
-        "repro.py": repro(),
-        "dynamo_repro.py": dynamo_repro(),
+        "repro.txt": repro(),
+        "dynamo_repro.txt": dynamo_repro(),
         "compile.log": logs(),
     }
     for name, text in texts.items():
