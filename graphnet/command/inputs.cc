@@ -122,7 +122,12 @@ std::string CauseOf(absl::string_view path, absl::string_view message) {
     if (!is_place) break;
     message.remove_prefix(end + 2);
   }
-  return std::string(message);
+  // The name of a node stands behind its operator: "torch.cat (node cat_8): …".
+  std::string cause(message);
+  const size_t end = cause.find("): ");
+  const size_t name = end == std::string::npos ? end : cause.rfind(" (node ", end);
+  if (name != std::string::npos) cause.erase(name, end + 1 - name);
+  return cause;
 }
 
 }  // namespace graphnet

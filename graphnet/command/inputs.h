@@ -51,7 +51,8 @@ struct ListedPath {
 absl::StatusOr<std::vector<ListedPath>> ReadPathList(const std::string& file);
 
 // Returns the part of a message behind its places and names, so that equal faults of many samples
-// can be counted together: "cannot be read" for "a/b.pb: cannot be read".
+// can be counted together: "cannot be read" for "a/b.pb: cannot be read", "torch.cat: has no size" for
+// "model.py:7:1: torch.cat (node cat_1): has no size".
 std::string CauseOf(absl::string_view path, absl::string_view message);
 
 }  // namespace graphnet

@@ -13,33 +13,34 @@ namespace graphnet {
 // Applicable in scenarios where a model was recorded with one size and is to run with
 // others: its view(1, 197, 768) holds for a batch of one only.
 //
-// When applied, this pass will follow the size through the graph, dimension by dimension. Sizes
-// that are written as numbers and grow with it (in view, reshape, expand, zeros and the like)
-// become the .size() of an input, times a number where several dimensions are joined. Numbers that
-// are computed from sizes are followed, including those that tracing puts into tensors. Constants
-// that calls make or expand, such as the positions and masks of language models, grow with the
-// values that they are joined with: the pass finds the place where their sizes are written. A value
-// of size one that is joined with a growing one is expanded. The dimension of the inputs becomes a
-// symbol with the size as its example, S0 or the next free one (an existing symbol is kept), and
-// metas of values are written with it.
+// When applied, this pass will follow the size through the graph, dimension by dimension, as
+// `graphnet resize` does. Sizes that are written as numbers and grow with it (in view, reshape,
+// expand, zeros and the like) become the .size() of an input, or are computed from it: sums,
+// products, and quotients that are rounded down. Numbers that are computed from sizes are followed,
+// including those that tracing puts into tensors. Constants that calls make or expand, such as the
+// positions and masks of language models, grow with the values that they are joined with: the pass
+// finds the place where their sizes are written. A value of size one that is joined with a growing
+// one is expanded. The dimension of the inputs becomes a symbol with the size as its example, S0 or
+// the next free one (an existing symbol is kept), and metas of values are written with it.
 //
 // Options:
-// - dim: the dimension, default 0
+// - dim: the dimension, default 0; several, as 0+2+3, become symbols at once
 // - inputs: those that have it, as x+y; default: all data inputs that are not parameters
 //   and have the size there that the first has
 // - to: the size that inputs are drawn with from now on: generalize-dims{to=8} makes the batch 8;
-//   default: the size of before
+//   default: the size of before; one for each dimension
 //
-// Performance impact: O(nodes), several times over if something must be expanded. Running with the
-// old size takes as long as before.
+// Performance impact: O(nodes), some times over for each symbol. Running with the old size takes as
+// long as before.
 //
-// Risks and limitations: values need metas, which `graphnet opt` finds if LibTorch is there, and
-// `graphnet shapes` prints. If a size of one may or may not be the batch, as in view(1, 1, 64), the
-// first one counts as the batch. A view that joins a size of one with others becomes a reshape,
-// since a larger size may need a copy there. The pass refuses other dependencies than a factor:
-// slices of the size, convolutions over it, a squeeze that removes it, and operators that neither a
-// rule nor results.txt knows. A size that is written as a number and affects only an output stays
-// as it is.
+// Risks and limitations: sizes are followed where each symbol is two and three times as large, and
+// a little larger; two of these must be possible. Other sizes may not be: a side of an image may
+// have to be a multiple of 32. Sizes that the program does not state, and calls that no rule knows,
+// need LibTorch, which `graphnet opt` asks, and which then infers all sizes at two of them. If a size of one may or may not be the batch, as in
+// view(1, 1, 64), the first one counts as the batch. A view that joins a size of one with others
+// becomes a reshape, since a larger size may need a copy there. Other inputs whose sizes must grow,
+// too, get the symbol, and dimensions that are equal and must stay so get the same one; parameters
+// never grow. A size that is written as a number and affects only an output stays as it is.
 //
 // Example: an embedding of patches, with a token in front
 //   symbol S7 = 5
@@ -100,10 +101,10 @@ namespace graphnet {
 //     %y = .squeeze(%x, 0) : f32[4]
 //     return (%y,)
 //   }
-//   refused: takes the dimension away
+//   refused: has another number of dimensions
 //
 // Returns whether anything changed. FailedPrecondition names the first call that prevents it; the
-// module is then as it was.
+// module may then only be used for messages.
 absl::StatusOr<bool> GeneralizeDims(Module* module, PassRun& run);
 
 }  // namespace graphnet

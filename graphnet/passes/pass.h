@@ -42,6 +42,9 @@ struct Constants {
   std::function<absl::StatusOr<std::map<std::string, TensorData>>(const Module& module)> run;
 };
 
+// Sets the metas of all calls of a module whose inputs have metas without symbols.
+using InferSizes = std::function<absl::Status(Module*)>;
+
 // One application of a pass: its options, and the notes and values that it hands back.
 class PassRun {
  public:
@@ -73,6 +76,10 @@ class PassRun {
   // Sets the names of the inputs and attributes whose values are known.
   void SetKnown(std::set<std::string> names) { known_ = std::move(names); }
 
+  // Infers sizes that no rule knows; empty if nothing can.
+  const InferSizes& infer_sizes() const { return infer_sizes_; }
+  void SetInferSizes(InferSizes infer) { infer_sizes_ = std::move(infer); }
+
   // Null if no values are known, or if nothing can run operators.
   const Constants* constants() const { return constants_; }
   // Sets the constants of the run, which must outlive it.
@@ -97,6 +104,7 @@ class PassRun {
   std::vector<PassNote> notes_;
   std::map<std::string, std::string> renamed_;
   std::set<std::string> known_;
+  InferSizes infer_sizes_;
   const Constants* constants_ = nullptr;
   std::map<std::string, TensorData> values_;
 };

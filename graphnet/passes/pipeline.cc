@@ -118,6 +118,7 @@ absl::StatusOr<std::vector<StepResult>> RunSteps(
     StepResult result;
     result.nodes_before = module->num_nodes();
     PassRun run(step.options);
+    run.SetInferSizes(options.infer_sizes);
     prepare(&run);
     const double begin = Now();
     const absl::StatusOr<bool> changed = step.pass->Run(*module, run);

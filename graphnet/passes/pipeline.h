@@ -47,6 +47,8 @@ struct PipelineOptions {
   std::function<absl::StatusOr<std::map<std::string, TensorData>>(
       const Module& module, const std::map<std::string, TensorData>& values)>
       run_constants;
+  // For generalize-dims: infers sizes that no rule knows (PassRun::infer_sizes).
+  InferSizes infer_sizes = {};
   // Called after each pass that changed something with the text form before and after.
   std::function<void(const PipelineStep& step, absl::string_view before, absl::string_view after)>
       on_change;

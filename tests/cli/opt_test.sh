@@ -108,6 +108,33 @@ expect 0 "f32[8, 12]" run eight.gn
 expect 0 "specialize" opt model.gn -p "generalize-dims{to=8},specialize" -o fixed.gn
 expect 0 "f32[8, 12]" run fixed.gn
 expect 2 'to must be a size above 0, not "-1"' opt model.gn -p "generalize-dims{to=-1}"
+expect 2 "dim has a number twice, or more than 8" opt model.gn -p "generalize-dims{dim=0+0}"
+expect 2 "to has 1 sizes for 2 dimensions" opt model.gn -p "generalize-dims{dim=0+1,to=2}"
+# A CNN as PyTorch writes it, without any sizes: batch, height and width grow at once.
+cat >cnn.gn <<'END'
+graph @forward(%x : f32[1, 3, 32, 32], %w : f32[8, 3, 3, 3] as torch.nn.parameter.Parameter) {
+  %c = torch.conv2d(%x, %w, None, (2, 2), (1, 1))
+  %r = torch.relu(%c)
+  %g = torch.nn.functional.glu(%r, 1)
+  %u = torch.nn.functional.interpolate(%g, scale_factor = 2.0)
+  %p = torch.nn.functional.max_pool2d(%u, 4, 4)
+  %f = .view(%p, 1, 4, 64)
+  %t = .transpose(%f, 1, 2)
+  %v = .reshape(%t, 64, 4)
+  return (%v,)
+}
+END
+expect 0 "sizes now follow" opt cnn.gn -p "generalize-dims{dim=0+2+3,inputs=x}" -o any.gn
+expect 0 "f32[480, 4]" run any.gn --input "f32[3,3,40,64]"
+cat >two.gn <<'END'
+graph @forward(%x : f32[2, 4], %m : f32[4, 2]) {
+  %t = .transpose(%m, 0, 1)
+  %y = torch.mul(%x, %t)
+  return (%y,)
+}
+END
+expect 0 "other inputs grow, too" opt two.gn -p "generalize-dims{inputs=x,to=5}" -o tied.gn
+expect 0 "f32[5, 4]" run tied.gn
 
 # --- A check among the passes fails, wrong input is refused, nothing is written.
 expect 1 "1 private call: torch._C._nn.gelu 1" opt in.gn --passes="check-stable{allow=_log_api_usage_once}" -o bad.gn

@@ -45,9 +45,9 @@ std::vector<at::Tensor> RunWith(const Module& module, const std::vector<at::Tens
   return tensors;
 }
 
-absl::Status Refusal(const std::string& text) {
+absl::Status Refusal(const std::string& text, const std::string& dim = "0") {
   const ParsedModule module = Parse(text);
-  PassRun run;
+  PassRun run({{"dim", dim}});
   return GeneralizeDims(module.get(), run).status();
 }
 
@@ -337,30 +337,99 @@ TEST(GeneralizeDimsTest, FunctionsOfManyOverloads) {
   }
 }
 
-TEST(GeneralizeDimsTest, RefusesOtherDependenciesOnTheSize) {
-  EXPECT_THAT(Refusal("graph @forward(%x : f32[5, 3]) {\n"
-                      "%y = aten.slice.Tensor(%x, 0, 0, 4) : f32[4, 3]\nreturn (%y,)\n}\n"),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("not in proportion")));
-  EXPECT_THAT(Refusal("graph @forward(%x : f32[5, 3]) {\n%n = aten.sym_size.int(%x, 0)\n"
-                      "%m = operator.add(%n, 1)\n"
-                      "%y = aten.zeros.default([%m, 3]) : f32[6, 3]\nreturn (%y,)\n}\n"),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("but should not")));
+// Sizes that are not in proportion are written as sums and rounded quotients.
+TEST(GeneralizeDimsTest, OtherDependenciesOnTheSize) {
+  const ParsedModule module = Generalized(R"(
+graph @forward(%x : f32[5, 3, 4]) {
+  %head = aten.slice.Tensor(%x, 0, 0, 4) : f32[4, 3, 4]
+  %n = aten.sym_size.int(%x, 0)
+  %m = operator.add(%n, 1)
+  %zeros = aten.zeros.default([%m, 3]) : f32[6, 3]
+  %row = aten.ones.default([6, 3]) : f32[6, 3]
+  %sum = aten.add.Tensor(%zeros, %row) : f32[6, 3]
+  %half = aten.slice.Tensor(%x, 0, 0, 5, 2) : f32[3, 3, 4]
+  %flat = aten.reshape.default(%half, [9, 4]) : f32[9, 4]
+  return (%head, %sum, %flat)
+}
+)");
+  EXPECT_THAT(PrintModule(*module), HasSubstr("f32[S0 + 1, 3]"));
+  EXPECT_THAT(PrintModule(*module), HasSubstr("f32[(S0 + 1)//2, 3, 4]"));
+  for (const int64_t size : {5, 8, 12}) {
+    const at::Tensor x = at::randn({size, 3, 4});
+    const auto outputs = RunWith(*module, {x});
+    ASSERT_EQ(outputs.size(), 3);
+    EXPECT_TRUE(at::equal(outputs[0], x.slice(0, 0, 4)));
+    EXPECT_TRUE(at::equal(outputs[1], at::ones({size + 1, 3})));
+    EXPECT_TRUE(at::equal(outputs[2], x.slice(0, 0, size, 2).reshape({-1, 4})));
+  }
+}
+
+// Several dimensions grow at once: the number of patches is a product of two quotients.
+TEST(GeneralizeDimsTest, SeveralSymbols) {
+  const std::string text = R"(
+graph @forward(%x : f32[1, 3, 32, 32], %w : f32[8, 3, 4, 4] as torch.nn.parameter.Parameter) {
+  %p = aten.conv2d.default(%x, %w, None, [4, 4]) : f32[1, 8, 8, 8]
+  %f = aten.view.default(%p, [1, 8, 64]) : f32[1, 8, 64]
+  %t = aten.transpose.int(%f, 1, 2) : f32[1, 64, 8]
+  %z = aten.zeros.default([1, 1, 8]) : f32[1, 1, 8]
+  %c = aten.cat.default([%z, %t], 1) : f32[1, 65, 8]
+  %v = aten.view.default(%c, [1, 65, 2, 4]) : f32[1, 65, 2, 4]
+  return (%v,)
+}
+)";
+  const ParsedModule module = Generalized(text, "{dim=0+2+3}");
+  const at::Tensor x = at::randn({3, 3, 48, 28}), w = at::randn({8, 3, 4, 4});
+  const auto outputs = RunWith(*module, {x, w});
+  ASSERT_EQ(outputs.size(), 1) << PrintModule(*module);
+  const at::Tensor patches = at::conv2d(x, w, {}, {4, 4}).flatten(2).transpose(1, 2);
+  const at::Tensor want = at::cat({at::zeros({3, 1, 8}), patches}, 1).view({3, -1, 2, 4});
+  EXPECT_TRUE(at::equal(outputs[0], want));
+}
+
+// Sizes that must stay equal become one symbol, whether they are of one input or of two.
+TEST(GeneralizeDimsTest, WhatMustGrowTogetherIsTied) {
+  const ParsedModule square = Generalized(
+      "graph @forward(%x : f32[1, 4, 4]) {\n%t = aten.transpose.int(%x, 1, 2) : f32[1, 4, 4]\n"
+      "%y = aten.add.Tensor(%x, %t) : f32[1, 4, 4]\nreturn (%y,)\n}\n",
+      "{dim=1+2}");
+  EXPECT_THAT(PrintModule(*square), HasSubstr("%x : f32[1, S0, S0]"));
+  const ParsedModule two = Generalized(
+      "graph @forward(%x : f32[2, 4], %mask : f32[4, 2]) {\n"
+      "%t = aten.transpose.int(%mask, 0, 1) : f32[2, 4]\n"
+      "%y = aten.mul.Tensor(%x, %t) : f32[2, 4]\nreturn (%y,)\n}\n",
+      "{inputs=x}");
+  EXPECT_THAT(PrintModule(*two), HasSubstr("%mask : f32[4, S0]"));
+}
+
+TEST(GeneralizeDimsTest, RefusesWhatCannotGrow) {
   // The number of elements that are not zero depends on the values.
   EXPECT_THAT(Refusal("graph @forward(%x : f32[5, 3]) {\n%m = torch.where(%x)\n"
                       "%y = operator.getitem(%m, 0)\nreturn (%y,)\n}\n"),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("torch.where")));
-  const auto refusal_along_last = [](const std::string& factor) {
-    const ParsedModule module =
-        Parse(absl::StrCat("graph @forward(%x : f32[4, 4, 4]) {\n"
-                           "%y = torch.nn.functional.interpolate(%x, scale_factor = ",
-                           factor,
-                           ") : f32[4, 4, 6]\n"
-                           "return (%y,)\n}\n"));
-    return RunPipeline(*ParsePipeline("generalize-dims{dim=2,inputs=x}"), module.get(), {})
-        .status();
-  };
-  EXPECT_THAT(refusal_along_last("1.5").message(), HasSubstr("rounds the dimension"));
-  EXPECT_THAT(refusal_along_last("(2.0, 2.0)").message(), HasSubstr("has unknown factors"));
+  EXPECT_THAT(Refusal("graph @forward(%x : f32[5, 3], %w : f32[5] as "
+                      "torch.nn.parameter.Parameter) {\n"
+                      "%t = aten.transpose.int(%x, 0, 1) : f32[3, 5]\n"
+                      "%y = aten.mul.Tensor(%t, %w) : f32[3, 5]\nreturn (%y,)\n}\n"),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("joins a size that grows with one that does not")));
+  // A factor that does not give the size that was recorded.
+  EXPECT_THAT(
+      Refusal("graph @forward(%x : f32[4, 4, 4]) {\n"
+              "%y = torch.nn.functional.interpolate(%x, scale_factor = 2.0) : f32[4, 4, 6]\n"
+              "return (%y,)\n}\n"),
+      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("interpolate")));
+  // A product of two symbols that is halved and rounded up.
+  EXPECT_THAT(Refusal("graph @forward(%x : f32[4, 5]) {\n%f = aten.reshape.default(%x, [20]) : "
+                      "f32[20]\n%h = aten.slice.Tensor(%f, 0, 0, 20, 2) : f32[10]\n"
+                      "%y = aten.reshape.default(%h, [10, 1]) : f32[10, 1]\nreturn (%y,)\n}\n",
+                      "0+1"),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("has a size that depends on the symbols in an unknown way")));
+  EXPECT_THAT(
+      Refusal("symbol s7 = 3\ngraph @forward(%x : f32[2*s7, 4]) {\n"
+              "%y = aten.reshape.default(%x, [24]) : f32[24]\nreturn (%y,)\n}\n",
+              "1"),
+      StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no input has the size s7")));
 }
 
 }  // namespace

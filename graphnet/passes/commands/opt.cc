@@ -24,6 +24,7 @@
 #include "graphnet/passes/pipeline.h"
 #include "graphnet/passes/registry.h"
 #include "graphnet/run/engine.h"
+#include "graphnet/run/infer_sizes.h"
 
 namespace graphnet {
 namespace {
@@ -128,19 +129,18 @@ absl::StatusOr<OptOutcome> OptOne(const std::string& path, const Output& out,
   if (!out.path.empty()) RETURN_IF_ERROR(CheckOutput(out));
   ASSIGN_OR_RETURN(Sample sample, Load(path, load));
   RETURN_IF_ERROR(DescribeAll(options.inputs, /*seed=*/0, &sample));
-  const Graph* const main = sample.module->main();  // A module may have no graph.
-  // If the sizes cannot be inferred, the pass reports what it lacks.
-  const bool lacks_sizes =
-      wants_sizes && main != nullptr && absl::c_any_of(main->nodes(), [](const Node* node) {
-        return node->is_call() && node->has_uses() && node->meta() == nullptr;
-      });
-  if (lacks_sizes || (folds_values && LacksMetas(*sample.module))) {
+  if (folds_values && LacksMetas(*sample.module)) {
     if (const auto engine = OpenEngine(); engine.ok())
       (*engine)->InferShapes(&sample).IgnoreError();
   }
   PipelineOptions run;
   run.verify_each = options.verify_each;
   run.limit = options.limit;
+  if (wants_sizes) {
+    // Without LibTorch, the pass asks its own rules.
+    if (const auto engine = OpenEngine(); engine.ok())
+      run.infer_sizes = InferSizesBy(**engine, sample);
+  }
   if (folds_values) {
     ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
     run.run_constants = [engine](const Module& module,

@@ -47,7 +47,8 @@ struct Extent {
   enum class Kind : uint8_t { kOther, kTensor, kNumber, kTuple };
   Kind kind = Kind::kOther;
   std::vector<Size> dims;        // of a tensor
-  Size number;                   // of a number
+  Size number;                   // of a number, or of a tensor that holds one
+  bool holds_number = false;     // it is a tensor without dimensions, and `number` is known
   std::optional<Size> most;      // no element of the integers in a tensor is larger
   std::vector<Extent> elements;  // of a tuple
 
@@ -58,7 +59,7 @@ struct Extent {
     return made;
   }
   bool is_tensor() const { return kind == Kind::kTensor; }
-  bool is_number() const { return kind == Kind::kNumber; }
+  bool is_number() const { return kind == Kind::kNumber || holds_number; }
   bool is_tuple() const { return kind == Kind::kTuple; }
   size_t rank() const { return dims.size(); }
   bool varies() const {

@@ -13,6 +13,7 @@
 #include "graphnet/ir/node_error.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/resize/size_follower.h"
+#include "graphnet/passes/resize/sized_meta.h"
 
 namespace graphnet {
 namespace {
@@ -20,15 +21,6 @@ namespace {
 constexpr int64_t kMaxElements = int64_t{1} << 40;
 // Of literal data, which takes 16 bytes an element.
 constexpr int64_t kMaxLiterals = int64_t{1} << 22;
-
-bool HaveSameSizes(const ValueMeta& a, const ValueMeta& b) {
-  if (a.tensor != nullptr && b.tensor != nullptr)
-    return absl::c_equal(a.tensor->shape, b.tensor->shape);
-  return a.is_tuple == b.is_tuple &&
-         absl::c_equal(a.elements, b.elements, [](const ValueMeta* x, const ValueMeta* y) {
-           return x == nullptr || y == nullptr || HaveSameSizes(*x, *y);
-         });
-}
 
 }  // namespace
 
@@ -81,12 +73,8 @@ absl::StatusOr<std::unique_ptr<ResizePlan>> ResizePlan::Make(
 absl::Status ResizePlan::Plan(const InferSizes& infer) {
   Module& module = *sample_.module;
   const size_t num_symbols = module.symbols().size();
-  std::vector<std::string> names;
   std::vector<int64_t> recorded;
-  for (const Symbol& symbol : module.symbols()) {
-    names.emplace_back(symbol.name);
-    recorded.push_back(*symbol.example);
-  }
+  for (const Symbol& symbol : module.symbols()) recorded.push_back(*symbol.example);
   // The points: what was recorded, the rows, and some more that tell symbols apart.
   std::vector<std::vector<int64_t>> points = {recorded};
   points.insert(points.end(), rows_.begin(), rows_.end());
@@ -94,46 +82,11 @@ absl::Status ResizePlan::Plan(const InferSizes& infer) {
     points.push_back(recorded);
     points.back()[i] *= 2;
   }
-  const auto set_symbols = [&](const std::vector<int64_t>& values) {
-    for (size_t i = 0; i < num_symbols; ++i) module.AddSymbol(names[i], values[i]);
-  };
-  // The sizes of inputs at all points.
-  absl::flat_hash_map<const Node*, std::vector<Size>> sizes;
   std::vector<Node*> placeholders;
   for (Node* node : module.main()->placeholders()) placeholders.push_back(node);
-  absl::flat_hash_map<const Node*, std::vector<std::vector<int64_t>>> at;
-  std::vector<bool> holds(points.size(), true);
-  for (size_t p = 0; p < points.size(); ++p) {
-    set_symbols(points[p]);
-    for (const SymExpr* relation : module.relations()) {
-      const auto value = EvaluateWithExamples(module, *relation);
-      holds[p] = holds[p] && value.value_or(0) != 0;
-    }
-    for (const Node* node : placeholders) {
-      const TensorMeta* meta = node->tensor_meta();
-      if (NumberDType(node->annotation()).has_value()) {
-        const Symbol* symbol = module.FindSymbol(node->target());
-        if (symbol != nullptr) at[node].push_back({symbol->example.value_or(0)});
-        continue;
-      }
-      if (meta == nullptr || !meta->has_shape || meta->is_static()) continue;
-      std::vector<int64_t> dims;
-      for (const Dim& dim : meta->shape) {
-        const auto size = dim.is_static() ? dim.value : EvaluateWithExamples(module, *dim.expr);
-        dims.push_back(size.value_or(0));
-      }
-      at[node].push_back(std::move(dims));
-    }
-  }
-  set_symbols(recorded);
-  if (at.empty()) return absl::FailedPreconditionError("no input has a symbol");
-  for (const auto& [node, by_point] : at) {
-    for (size_t i = 0; i < by_point[0].size(); ++i) {
-      std::vector<int64_t> values;
-      for (const auto& dims : by_point) values.push_back(dims[i]);
-      sizes[node].emplace_back(std::move(values));
-    }
-  }
+  std::vector<bool> holds;
+  const SizesOfInputs sizes = SymbolicInputs(&module, points, &holds);
+  if (sizes.empty()) return absl::FailedPreconditionError("no input has a symbol");
   std::vector<Size> symbols;
   for (size_t i = 0; i < num_symbols; ++i) {
     std::vector<int64_t> values;
@@ -165,7 +118,8 @@ absl::Status ResizePlan::Plan(const InferSizes& infer) {
     return absl::FailedPreconditionError(
         absl::StrCat("the recorded sizes do not fit: ", inferred.message()));
   }
-  follower_ = std::make_unique<SizeFollower>(&module, points.size(), sizes, symbols, infer);
+  follower_ = std::make_unique<SizeFollower>(&module, points.size(), sizes, symbols, infer,
+                                             SizeFollower::MayGrow::kTables);
   absl::Status followed = follower_->Run();
   if (!followed.ok()) {
     restore();
@@ -177,20 +131,8 @@ absl::Status ResizePlan::Plan(const InferSizes& infer) {
           absl::FailedPreconditionError("the sizes contradict a relation of the symbols");
     }
   }
-  for (auto& [node, edits] : follower_->edits) {
-    Change change{node, {}};
-    std::map<SizeFollower::Place, size_t> places;
-    size_t next = 0;
-    node->ForEachArgument([&](const Argument& argument) {
-      if (argument.kind() == Argument::Kind::kSlice) {
-        for (int part = 0; part < 3; ++part)
-          places.emplace(SizeFollower::Place(&argument, part), next + static_cast<size_t>(part));
-      }
-      if (!argument.is_aggregate()) places.emplace(&argument, next++);
-    });
-    for (const auto& edit : edits) change.numbers[places.at(edit.place)] = edit.size;
-    changes_.push_back(std::move(change));
-  }
+  for (const auto& [node, edits] : follower_->edits)
+    changes_.push_back({node, follower_->EditsOf(node)});
   std::vector<Input> changing;
   for (Input& input : inputs_) {
     const Extent& extent = follower_->ValueOf(input.node);
@@ -257,23 +199,8 @@ void ResizePlan::InsertExpansions() {
 const absl::Status& ResizePlan::status(size_t row) const { return follower_->status[row + 1]; }
 
 const ValueMeta* ResizePlan::MetaAt(const ValueMeta& meta, const Extent& extent, size_t point) {
-  Module& module = *sample_.module;
-  if (meta.is_tuple) {
-    std::vector<const ValueMeta*> elements;
-    for (size_t i = 0; i < meta.elements.size(); ++i) {
-      const ValueMeta* element = meta.elements[i];
-      elements.push_back(element == nullptr || i >= extent.elements.size()
-                             ? element
-                             : MetaAt(*element, extent.elements[i], point));
-    }
-    return module.InternTupleMeta(elements);
-  }
-  if (meta.tensor == nullptr || !extent.is_tensor()) return &meta;
-  TensorMeta tensor = *meta.tensor;
-  std::vector<Dim> shape;
-  for (const Size& dim : extent.dims) shape.emplace_back(dim.at(point));
-  tensor.shape = shape;
-  return module.InternValueMeta(tensor);
+  return SizedMeta(sample_.module.get(), meta, extent,
+                   [&](const Size& size, const Dim&) { return Dim(size.at(point)); });
 }
 
 absl::Status ResizePlan::Apply(size_t row) {

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,13 +11,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graphnet/ir/sample.h"
+#include "graphnet/passes/pass.h"
 
 namespace graphnet {
 
 class SizeFollower;
-
-// Sets the metas of all calls of a module whose inputs have metas without symbols.
-using InferSizes = std::function<absl::Status(Module*)>;
 
 // How a sample changes with the sizes of its symbols.
 //

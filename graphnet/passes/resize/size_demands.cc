@@ -43,18 +43,18 @@ bool SizeFollower::Demand(Node* node, size_t dim, const Size& want) {
 bool SizeFollower::DemandNow(Node* node, size_t dim, const Size& want) {
   const Extent& of = values_[node];
   if (of.dims[dim].varies() && !node->is_placeholder() && node->op() != Op::kGetAttr &&
-      absl::StripSuffix(OperatorName(*node), "_") != "getitem") {
+      NameOf(*node) != "getitem") {
     return false;  // It grows in another way.
   }
   if (node->is_placeholder() || node->op() == Op::kGetAttr) {
-    // A table, such as that of positions, may have more rows.
-    if (node->is_placeholder() && !IsWeight(*node)) return false;
+    const bool is_data = node->is_placeholder() && !IsWeight(*node);
+    if (is_data != (may_grow_ == MayGrow::kData)) return false;
     grown[node][dim] = want;
     again_ = true;
     return true;
   }
-  if (!node->is_call() || node->args().empty()) return false;
-  const absl::string_view name = absl::StripSuffix(OperatorName(*node), "_");
+  if (!node->is_call()) return false;
+  const absl::string_view name = NameOf(*node);
   const auto force = [&](const SizeList& list, size_t at) {
     if (at >= list.places.size() || !list.places[at]->is_int()) return false;
     Force(node, list.places[at], want);
@@ -70,9 +70,8 @@ bool SizeFollower::DemandNow(Node* node, size_t dim, const Size& want) {
           Map([&](size_t p) { return end->integer() + Times(by, want.at(p) - want.base()); }));
     return true;
   }
-  if (name == "eye") {
-    const Argument* one = node->FindArg(dim == 0 ? "n" : "m", dim);
-    if (one == nullptr) one = node->FindArg("n", 0);
+  if (const std::vector<const Argument*> counts = CountsOf(*node, name); !counts.empty()) {
+    const Argument* one = counts[std::min(dim, counts.size() - 1)];
     if (one == nullptr || !one->is_int()) return false;
     Force(node, one, want);
     return true;
@@ -82,6 +81,7 @@ bool SizeFollower::DemandNow(Node* node, size_t dim, const Size& want) {
       name == "rand" || name == "randn") {
     return force(SizesOf(*node, is_new ? 1 : 0, "size"), dim);
   }
+  if (node->args().empty()) return false;
   if (name == "expand" || name == "broadcast_to" || name == "repeat" || name == "tile") {
     const Extent& in = First(*node);
     const SizeList list = SizesOf(*node, 1,
@@ -91,9 +91,20 @@ bool SizeFollower::DemandNow(Node* node, size_t dim, const Size& want) {
     if (list.numbers.size() != of.rank() || in.rank() > of.rank()) return false;
     const size_t lead = of.rank() - in.rank();
     const bool is_wide = dim >= lead && in.dims[dim - lead].base() != 1;
-    if (is_wide && (name == "repeat" || name == "tile") && list.numbers[dim].is_number() &&
-        list.numbers[dim].number == Size(1)) {
-      return node->args()[0].is_node() && Demand(node->args()[0].node(), dim - lead, want);
+    if (is_wide && (name == "repeat" || name == "tile")) {
+      if (!list.numbers[dim].is_number() || list.numbers[dim].number.varies()) return false;
+      if (list.numbers[dim].number.base() == 1 && node->args()[0].is_node() &&
+          Demand(node->args()[0].node(), dim - lead, want)) {
+        return true;
+      }
+      // It is repeated more often.
+      const int64_t one = in.dims[dim - lead].base();
+      for (size_t p = 0; p < points_; ++p) {
+        if (IsAlive(p) && want.at(p) % one != 0) return false;
+      }
+      if (dim >= list.places.size() || !list.places[dim]->is_int()) return false;
+      Force(node, list.places[dim], Map([&](size_t p) { return want.at(p) / one; }));
+      return true;
     }
     if (is_wide) {
       return (name == "expand" || name == "broadcast_to") && node->args()[0].is_node() &&
@@ -124,34 +135,18 @@ bool SizeFollower::DemandNow(Node* node, size_t dim, const Size& want) {
   if (name == "getitem" && node->args().size() == 2 && First(*node).is_tensor()) {
     const auto dims = SubscriptDims(*node);
     if (dims.has_value() && dim < dims->size() && (*dims)[dim].slice != nullptr) {
-      const auto parts = (*dims)[dim].slice->elements();
-      const bool starts = parts[0].is_none() || (parts[0].is_int() && parts[0].integer() >= 0);
-      const bool steps = parts[2].is_none() || (parts[2].is_int() && parts[2].integer() == 1);
-      const int64_t start = parts[0].is_int() ? parts[0].integer() : 0;
-      const Size& whole = First(*node).dims[static_cast<size_t>((*dims)[dim].from)];
-      if (starts && steps && parts[1].is_int() && parts[1].integer() == start + want.base()) {
-        Force(node, {(*dims)[dim].slice, 1}, Map([&](size_t p) { return start + want.at(p); }));
-        // An empty demand on what is cut follows in the next round.
-        return true;
-      }
-      // The last so many.
-      if (parts[0].is_int() && parts[0].integer() == -want.base() && parts[1].is_none()) {
-        Force(node, {(*dims)[dim].slice, 0}, Map([&](size_t p) { return -want.at(p); }));
-        return whole.base() != want.base() ||
-               Demand(node->args()[0].node(), static_cast<size_t>((*dims)[dim].from), want);
-      }
-      // All of it from some place on.
-      if (starts && steps &&
-          (parts[1].is_none() || (parts[1].is_int() && parts[1].integer() >= whole.base()))) {
-        return node->args()[0].is_node() &&
-               Demand(node->args()[0].node(), static_cast<size_t>((*dims)[dim].from),
-                      Map([&](size_t p) { return start + want.at(p); }));
-      }
+      const auto cut = CutOf(*node, (*dims)[dim]);
+      if (cut.has_value() && DemandOnCut(node, *cut, want)) return true;
     }
     if (dims.has_value() && dim < dims->size() && (*dims)[dim].slice == nullptr &&
         (*dims)[dim].from >= 0) {
       return Demand(node->args()[0].node(), static_cast<size_t>((*dims)[dim].from), want);
     }
+  }
+  if (name == "slice" && of.rank() == First(*node).rank()) {
+    const auto cut = CutOfSlice(*node);
+    if (cut.has_value() && cut->dim == dim && DemandOnCut(node, *cut, want)) return true;
+    if (cut.has_value() && cut->dim != dim) return Demand(cut->operand, dim, want);
   }
   if (IsPointwiseCall(*node)) {
     bool any = false, all = true;
@@ -167,9 +162,24 @@ bool SizeFollower::DemandNow(Node* node, size_t dim, const Size& want) {
     }
     return want.base() == 1 ? any : any && all;
   }
+  if ((name == "matmul" || name == "__matmul__" || name == "bmm" || name == "mm") &&
+      node->args().size() > 1 && node->args()[1].is_node()) {
+    // Rows come from the first operand, columns from the second, and the others from both.
+    bool any = false, all = true;
+    const size_t behind = of.rank() - dim;
+    for (size_t k = 0; k < 2 && node->args()[0].is_node(); ++k) {
+      const size_t rank = Of(node->args()[k]).rank();
+      if (rank < 2 || behind == k + 1 || behind > rank) continue;
+      if (Of(node->args()[k]).dims[rank - behind].base() != want.base()) continue;
+      const bool done = Demand(node->args()[k].node(), rank - behind, want);
+      any |= done;
+      all &= done;
+    }
+    return any && all;
+  }
   if (name == "cat" || name == "concat" || name == "stack") {
     const Argument* list = node->FindArg("tensors", 0);
-    const auto along = DimIn(node->FindArg("dim", 1), of.rank(), 0);
+    const auto along = DimIn(DimArg(*node, 1), of.rank(), 0);
     if (list == nullptr || !list->is_sequence() || !along.has_value()) return false;
     if (*along != dim) {
       const size_t at = name == "stack" && dim > *along ? dim - 1 : dim;
@@ -226,6 +236,35 @@ bool SizeFollower::DemandNow(Node* node, size_t dim, const Size& want) {
     }
   }
   return DemandByTrial(node, dim, want);
+}
+
+bool SizeFollower::DemandOnCut(Node* node, const Cut& cut, const Size& want) {
+  const auto number = [](const Place& place) {
+    return place.at == nullptr ? Argument() : place.number();
+  };
+  const Argument first = number(cut.start), last = number(cut.stop), by = number(cut.step);
+  const bool starts = first.is_none() || (first.is_int() && first.integer() >= 0);
+  const bool steps = by.is_none() || (by.is_int() && by.integer() == 1);
+  const int64_t start = first.is_int() ? first.integer() : 0;
+  const Size whole = values_[cut.operand].dims[cut.dim];
+  // All of it from some place on.
+  const bool is_rest =
+      starts && steps && (last.is_none() || (last.is_int() && last.integer() >= whole.base()));
+  const auto rest = [&] {
+    return is_rest && whole.base() == start + want.base() &&
+           Demand(cut.operand, cut.dim, Map([&](size_t p) { return start + want.at(p); }));
+  };
+  if (starts && steps && last.is_int() && last.integer() == start + want.base()) {
+    Force(node, cut.stop, Map([&](size_t p) { return start + want.at(p); }));
+    // A demand on what is cut follows in the next round.
+    return true;
+  }
+  // The last so many.
+  if (first.is_int() && first.integer() == -want.base() && last.is_none()) {
+    Force(node, cut.start, Map([&](size_t p) { return -want.at(p); }));
+    return whole.base() != want.base() || Demand(cut.operand, cut.dim, want);
+  }
+  return rest();
 }
 
 bool SizeFollower::DemandByTrial(Node* node, size_t dim, const Size& want) {

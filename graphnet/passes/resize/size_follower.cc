@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
+#include "graphnet/facts/shapes/infer_meta.h"
 #include "graphnet/facts/shapes/operator_name.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/ir/node_error.h"
@@ -24,12 +26,6 @@ namespace {
 constexpr int kMaxRounds = 64;
 // The most elements that all lists, and all tuples of results, may have when they are written out.
 constexpr uint64_t kMaxListed = uint64_t{1} << 20;
-constexpr int64_t kMaxNumber = int64_t{1} << 40;
-
-int64_t FloorDiv(int64_t a, int64_t b) {
-  if (b == 0) return 0;
-  return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
-}
 
 // Sizes are copied for each element of a list or tuple, and these are shared. So what a graph may
 // have of them is charged before any is followed.
@@ -60,28 +56,50 @@ absl::Status CheckListed(const Graph& graph) {
   return absl::OkStatus();
 }
 
-// Returns the result of an operation of Python on two ints; nullopt for an unknown one.
-std::optional<int64_t> Compute(absl::string_view name, int64_t a, int64_t b) {
-  const auto small = [](int64_t n) { return n > -kMaxNumber && n < kMaxNumber; };
-  if (!small(a) || !small(b)) return std::nullopt;
-  if (name == "add") return a + b;
-  if (name == "sub") return a - b;
-  if (name == "mul")
-    return small(b == 0 ? 0 : a) &&
-                   (b == 0 || std::abs(a) < kMaxNumber / std::max<int64_t>(1, std::abs(b)))
-               ? std::optional(a * b)
-               : std::nullopt;
-  if (name == "floordiv" || name == "floor_divide")
-    return b == 0 ? std::nullopt : std::optional(FloorDiv(a, b));
-  if (name == "mod" || name == "remainder")
-    return b == 0 ? std::nullopt : std::optional(a - b * FloorDiv(a, b));
-  if (name == "max" || name == "sym_max") return std::max(a, b);
-  if (name == "min" || name == "sym_min") return std::min(a, b);
-  if (name == "truediv") return b != 0 && a % b == 0 ? std::optional(a / b) : std::nullopt;
-  return std::nullopt;
-}
-
 }  // namespace
+
+SizesOfInputs SymbolicInputs(Module* module, absl::Span<const std::vector<int64_t>> points,
+                             std::vector<bool>* holds) {
+  std::vector<std::pair<std::string, int64_t>> recorded;
+  for (const Symbol& symbol : module->symbols()) {
+    if (symbol.example.value_or(0) > 0) recorded.emplace_back(symbol.name, *symbol.example);
+  }
+  if (holds != nullptr) holds->assign(points.size(), true);
+  absl::flat_hash_map<const Node*, std::vector<std::vector<int64_t>>> at;
+  for (size_t p = 0; p < points.size(); ++p) {
+    for (size_t i = 0; i < recorded.size(); ++i) module->AddSymbol(recorded[i].first, points[p][i]);
+    for (const SymExpr* relation : module->relations()) {
+      if (holds == nullptr) break;
+      if (EvaluateWithExamples(*module, *relation).value_or(0) == 0) (*holds)[p] = false;
+    }
+    for (const Node* node : module->main()->placeholders()) {
+      const TensorMeta* meta = node->tensor_meta();
+      if (NumberDType(node->annotation()).has_value()) {
+        const Symbol* symbol = module->FindSymbol(node->target());
+        if (symbol != nullptr) at[node].push_back({symbol->example.value_or(0)});
+        continue;
+      }
+      if (meta == nullptr || !meta->has_shape || meta->is_static()) continue;
+      std::vector<int64_t> dims;
+      for (const Dim& dim : meta->shape) {
+        const auto size = dim.is_static() ? dim.value : EvaluateWithExamples(*module, *dim.expr);
+        dims.push_back(size.value_or(0));
+      }
+      at[node].push_back(std::move(dims));
+    }
+  }
+  for (const auto& [name, example] : recorded) module->AddSymbol(name, example);
+  SizesOfInputs sizes;
+  for (const auto& [node, by_point] : at) {
+    for (size_t i = 0; i < by_point[0].size(); ++i) {
+      std::vector<int64_t> values;
+      values.reserve(by_point.size());
+      for (const std::vector<int64_t>& dims : by_point) values.push_back(dims[i]);
+      sizes[node].emplace_back(std::move(values));
+    }
+  }
+  return sizes;
+}
 
 Size SizeFollower::Map(absl::FunctionRef<int64_t(size_t point)> fn) const {
   std::vector<int64_t> at;
@@ -96,6 +114,11 @@ bool SizeFollower::Same(const Size& a, const Size& b) const {
     if (IsAlive(i) && a.at(i) != b.at(i)) return false;
   }
   return true;
+}
+
+absl::string_view SizeFollower::NameOf(const Node& node) {
+  const absl::string_view name = OperatorName(node);
+  return absl::EndsWith(name, "__") ? name : absl::StripSuffix(name, "_");
 }
 
 void SizeFollower::GiveUp(const Node& node, absl::string_view why,
@@ -183,7 +206,9 @@ void SizeFollower::See(const Extent& extent) {
 void SizeFollower::Start(Node* node) {
   const ValueMeta* meta = node->meta();
   const DrawSpec* spec = node->draw_spec();
+  std::optional<Argument> constant;
   if (node->op() == Op::kGetAttr) {
+    constant = ConstantOf(*node);
     const Attribute* attribute = module_.FindAttribute(node->target());
     if (attribute != nullptr) spec = attribute->draw_spec;
     if (meta == nullptr && attribute != nullptr && attribute->meta != nullptr)
@@ -199,6 +224,14 @@ void SizeFollower::Start(Node* node) {
         spec->data.elements().size() == 1 && spec->data.elements()[0].is_int()) {
       extent = Extent::Number(Size(spec->data.elements()[0].integer()));
     }
+  }
+  if (spec != nullptr && spec->data.is_list() && spec->data.elements().size() == 1 &&
+      extent.is_tensor() && extent.rank() == 0) {
+    constant = spec->data.elements()[0];
+  }
+  if (constant.has_value() && constant->is_int() && extent.is_tensor()) {
+    extent.number = Size(constant->integer());  // Tracing puts numbers into tensors.
+    extent.holds_number = true;
   }
   if (const auto it = grown.find(node); it != grown.end()) {
     for (const auto& [dim, size] : it->second) extent.dims[dim] = size;
@@ -238,7 +271,7 @@ absl::Status SizeFollower::Visit(Node* node) {
       return absl::FailedPreconditionError(NodeError(*node, followed.message()).message());
     }
   }
-  FollowMost(*node, absl::StripSuffix(OperatorName(*node), "_"), &out);
+  FollowMost(*node, NameOf(*node), &out);
   See(out);
   values_[node] = std::move(out);
   return absl::OkStatus();
@@ -247,7 +280,27 @@ absl::Status SizeFollower::Visit(Node* node) {
 void SizeFollower::Record(Node* node, Place place, const Size& size) {
   if (is_trial_ || place.at == nullptr || !size.varies()) return;
   const Argument& number = place.number();
-  if (number.is_int() && number.integer() == size.base()) edits[node].push_back({place, size});
+  // A number that is computed may be computed wrongly.
+  const bool is_other = number.is_node() && Of(number).is_number() && !(Of(number).number == size);
+  if (is_other || (number.is_int() && number.integer() == size.base()))
+    edits[node].push_back({place, size});
+}
+
+std::map<size_t, Size> SizeFollower::EditsOf(const Node* node) const {
+  std::map<size_t, Size> made;
+  const auto found = edits.find(const_cast<Node*>(node));
+  if (found == edits.end()) return made;
+  std::map<Place, size_t> places;
+  size_t next = 0;
+  node->ForEachArgument([&](const Argument& argument) {
+    if (argument.kind() == Argument::Kind::kSlice) {
+      for (int part = 0; part < 3; ++part)
+        places.emplace(Place(&argument, part), next + static_cast<size_t>(part));
+    }
+    if (!argument.is_aggregate()) places.emplace(&argument, next++);
+  });
+  for (const Edit& edit : found->second) made[places.at(edit.place)] = edit.size;
+  return made;
 }
 
 const Size* SizeFollower::ForcedOf(const Node* node, Place place) const {
@@ -285,6 +338,11 @@ SizeFollower::SizeList SizeFollower::SizesOf(const Node& node, size_t position,
   return list;
 }
 
+const Argument* SizeFollower::DimArg(const Node& node, size_t position) {
+  const Argument* axis = node.kwarg("axis");
+  return axis != nullptr ? axis : node.FindArg("dim", position);
+}
+
 std::optional<size_t> SizeFollower::DimIn(const Argument* argument, size_t rank,
                                           int64_t otherwise) {
   int64_t dim = otherwise;
@@ -297,116 +355,20 @@ std::optional<size_t> SizeFollower::DimIn(const Argument* argument, size_t rank,
   return static_cast<size_t>(dim);
 }
 
-bool SizeFollower::FollowNumbers(const Node& node, absl::string_view name, Extent* out) const {
-  const absl::Span<const Argument> args = node.args();
-  if (name == "getattr" && args.size() > 1 && args[1].is_string() && Of(args[0]).is_tensor()) {
-    if (args[1].string() == "shape") {
-      *out = Extent();
-      out->kind = Extent::Kind::kTuple;
-      for (const Size& dim : Of(args[0]).dims) out->elements.push_back(Extent::Number(dim));
-      return true;
-    }
-    if (args[1].string() == "ndim") {
-      *out = Extent::Number(Size(static_cast<int64_t>(Of(args[0]).rank())));
-      return true;
-    }
-    return false;
-  }
-  if (name == "size" || name == "sym_size" || name == "numel") {
-    if (args.empty() || !Of(args[0]).is_tensor()) return false;
-    const Extent& in = Of(args[0]);
-    if (name == "numel") {
-      *out = Extent::Number(Map([&](size_t p) {
-        int64_t product = 1;
-        for (const Size& dim : in.dims) product = Times(product, dim.at(p));
-        return product;
-      }));
-      return true;
-    }
-    if (const Argument* dim = node.FindArg("dim", 1)) {
-      const auto at = DimIn(dim, in.rank(), 0);
-      if (!at.has_value()) return false;
-      *out = Extent::Number(in.dims[*at]);
-      return true;
-    }
-    *out = Extent();
-    out->kind = Extent::Kind::kTuple;
-    for (const Size& dim : in.dims) out->elements.push_back(Extent::Number(dim));
-    return true;
-  }
-  if (name == "getitem" && args.size() == 2 && Of(args[0]).is_tuple()) {
-    const std::vector<Extent>& elements = Of(args[0]).elements;
-    const auto size = static_cast<int64_t>(elements.size());
-    if (args[1].is_int()) {
-      const int64_t i = args[1].integer() + (args[1].integer() < 0 ? size : 0);
-      if (i < 0 || i >= size) return false;
-      *out = elements[static_cast<size_t>(i)];
-      return true;
-    }
-    if (args[1].kind() == Argument::Kind::kSlice) {
-      const auto at = [&](const Argument& a, int64_t otherwise) {
-        if (!a.is_int()) return otherwise;
-        return std::clamp<int64_t>(a.integer() + (a.integer() < 0 ? size : 0), 0, size);
-      };
-      const auto parts = args[1].elements();
-      const int64_t begin = at(parts[0], 0), end = std::max(begin, at(parts[1], size));
-      *out = Extent();
-      out->kind = Extent::Kind::kTuple;
-      out->elements.assign(elements.begin() + begin, elements.begin() + end);
-      return true;
-    }
-    return false;
-  }
-  if (name == "sym_sum" && !args.empty()) {
-    const Extent all = ExtentOf(args[0]);
-    if (!absl::c_all_of(all.elements, [](const Extent& e) { return e.is_number(); })) return false;
-    *out = Extent::Number(Map([&](size_t p) {
-      int64_t sum = 0;
-      for (const Extent& element : all.elements) sum += element.number.at(p);
-      return sum;
-    }));
-    return true;
-  }
-  if ((name == "int" || name == "sym_int" || name == "pos") && args.size() == 1 &&
-      Of(args[0]).is_number()) {
-    *out = Of(args[0]);
-    return true;
-  }
-  if (name == "neg" && args.size() == 1 && Of(args[0]).is_number()) {
-    *out = Extent::Number(Map([&](size_t p) { return -Of(args[0]).number.at(p); }));
-    return true;
-  }
-  if (args.size() != 2) return false;
-  if (name == "mul" && args[1].is_float() && Of(args[0]).is_number()) {
-    // A factor such as 2.0.
-    const Size& from = Of(args[0]).number;
-    Size made = Map([&](size_t p) {
-      return static_cast<int64_t>(std::floor(static_cast<double>(from.at(p)) * args[1].real()));
-    });
-    *out = Extent::Number(std::move(made));
-    return true;
-  }
-  const Extent a = ExtentOf(args[0]), b = ExtentOf(args[1]);
-  if (!a.is_number() || !b.is_number()) return false;
-  absl::string_view plain = name;
-  for (const absl::string_view in_place : {"iadd", "isub", "imul", "ifloordiv", "imod"}) {
-    if (plain == in_place) plain.remove_prefix(1);
-  }
-  bool is_known = true;
-  Size made = Map([&](size_t p) {
-    const auto one = Compute(plain, a.number.at(p), b.number.at(p));
-    is_known &= one.has_value() || p > 0;
-    return one.value_or(0);
-  });
-  if (!is_known) return false;
-  *out = Extent::Number(std::move(made));
-  return true;
-}
-
 absl::Status SizeFollower::Follow(Node* node, Extent* out) {
-  const absl::string_view name = absl::StripSuffix(OperatorName(*node), "_");
+  const absl::string_view name = NameOf(*node);
   if (FollowNumbers(*node, name, out)) return absl::OkStatus();
   if (name == "getattr") {
+    const absl::string_view attribute = node->args().size() > 1 && node->args()[1].is_string()
+                                            ? node->args()[1].string()
+                                            : absl::string_view();
+    const Extent& in = First(*node);
+    if (out->is_tensor() && in.rank() == out->rank() && in.rank() > 1 &&
+        (attribute == "T" || attribute == "mT")) {
+      out->dims = in.dims;
+      std::reverse(attribute == "T" ? out->dims.begin() : out->dims.end() - 2, out->dims.end());
+      return absl::OkStatus();
+    }
     if (out->is_tensor()) return FollowInferred(node, out);
     return absl::OkStatus();  // device, dtype, …
   }
@@ -434,11 +396,22 @@ absl::Status SizeFollower::Follow(Node* node, Extent* out) {
     *out = Extent();
     return absl::OkStatus();
   }
+  if (name == "multi_head_attention_forward" || name == "_native_multi_head_attention") {
+    // None has no meta.
+    if (out->kind == Extent::Kind::kOther) return FollowHeads(node, out);
+  }
   if (!out->is_tensor() && !out->is_tuple()) {
     if (!node->has_uses()) return absl::OkStatus();
     return absl::FailedPreconditionError("its sizes depend on data, or are not known");
   }
   if (name == "getitem" || name == "__getitem__") return FollowSubscript(node, out);
+  if (name == "slice" && out->is_tensor()) {
+    const auto cut = CutOfSlice(*node);
+    if (!cut.has_value() || First(*node).rank() != out->rank()) return FollowInferred(node, out);
+    out->dims = First(*node).dims;
+    ASSIGN_OR_RETURN(out->dims[cut->dim], FollowCut(node, *cut));
+    return absl::OkStatus();
+  }
   return FollowTensor(node, name, out);
 }
 
@@ -501,6 +474,76 @@ std::optional<std::vector<SizeFollower::SubscriptDim>> SizeFollower::SubscriptDi
   return made;
 }
 
+std::optional<SizeFollower::Cut> SizeFollower::CutOf(const Node& node,
+                                                     const SubscriptDim& dim) const {
+  if (dim.slice == nullptr || !node.args()[0].is_node()) return std::nullopt;
+  return Cut{node.args()[0].node(),
+             static_cast<size_t>(dim.from),
+             {dim.slice, 0},
+             {dim.slice, 1},
+             {dim.slice, 2}};
+}
+
+std::optional<SizeFollower::Cut> SizeFollower::CutOfSlice(const Node& node) const {
+  const Extent& in = First(node);
+  const auto dim = DimIn(node.FindArg("dim", 1), in.rank(), 0);
+  if (!in.is_tensor() || !dim.has_value() || node.args().empty() || !node.args()[0].is_node())
+    return std::nullopt;
+  return Cut{node.args()[0].node(), *dim, node.FindArg("start", 2), node.FindArg("end", 3),
+             node.FindArg("step", 4)};
+}
+
+absl::StatusOr<Size> SizeFollower::FollowCut(Node* node, const Cut& cut) {
+  const Size whole = values_[cut.operand].dims[cut.dim];
+  constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
+  const auto bound = [&](const Place& place, int64_t otherwise) -> std::optional<Size> {
+    if (place.at == nullptr || place.number().is_none()) return Size(otherwise);
+    if (const Size* forced = ForcedOf(node, place)) return *forced;
+    const Extent of = ExtentOf(place.number());
+    if (!of.is_number()) return std::nullopt;
+    return of.number;
+  };
+  std::optional<Size> start = bound(cut.start, 0);
+  std::optional<Size> stop = bound(cut.stop, kEnd);
+  const std::optional<Size> step = bound(cut.step, 1);
+  if (!start.has_value() || !stop.has_value() || !step.has_value() || step->varies() ||
+      step->base() < 1) {
+    return absl::FailedPreconditionError("is cut at a place that depends on data");
+  }
+  const auto is_int = [](const Place& place) {
+    return place.at != nullptr && place.number().is_int();
+  };
+  // A number that is the size of what grows means all of it.
+  if (whole.varies() && !stop->varies() && is_int(cut.stop) && stop->base() > 1 &&
+      stop->base() == whole.base()) {
+    stop = whole;
+  }
+  if (whole.varies() && !start->varies() && is_int(cut.start) && start->base() > 1 &&
+      start->base() == whole.base()) {
+    start = whole;
+  }
+  if (whole.varies() && !start->varies() && is_int(cut.start) && start->base() < -1 &&
+      start->base() == -whole.base()) {
+    start = Map([&](size_t p) { return -whole.at(p); });
+  }
+  Record(node, cut.start, *start);
+  Record(node, cut.stop, *stop);
+  Size made = Map([&](size_t p) {
+    const int64_t size = whole.at(p);
+    const auto at = [&](int64_t n) { return std::clamp<int64_t>(n < 0 ? n + size : n, 0, size); };
+    const int64_t length = std::max<int64_t>(0, at(stop->at(p)) - at(start->at(p)));
+    return length / step->base() + (length % step->base() == 0 ? 0 : 1);
+  });
+  // What is cut from may be too short.
+  if (cut.stop.at != nullptr && ForcedOf(node, cut.stop) != nullptr && !is_trial_) {
+    const Size want = Map([&](size_t p) { return std::max(whole.at(p), stop->at(p)); });
+    if (!(want == whole) && want.base() == whole.base()) Demand(cut.operand, cut.dim, want);
+  }
+  GiveUp(*node, "takes an empty part",
+         [&](size_t p) { return made.at(p) <= 0 && made.base() > 0; });
+  return made;
+}
+
 absl::Status SizeFollower::FollowSubscript(Node* node, Extent* out) {
   if (node->args().size() != 2 || !First(*node).is_tensor())
     return absl::FailedPreconditionError("takes a part of a value with unknown sizes");
@@ -518,55 +561,9 @@ absl::Status SizeFollower::FollowSubscript(Node* node, Extent* out) {
     } else if (dim.slice == nullptr) {
       out->dims[i] = in.dims[static_cast<size_t>(dim.from)];
     } else {
-      const Size& whole = in.dims[static_cast<size_t>(dim.from)];
-      const auto parts = dim.slice->elements();
-      const auto bound = [&](int at, int64_t otherwise) -> std::optional<Size> {
-        const Argument& part = parts[static_cast<size_t>(at)];
-        if (part.is_none()) return Size(otherwise);
-        if (const Size* forced = ForcedOf(node, {dim.slice, at})) return *forced;
-        const Extent of = ExtentOf(part);
-        if (!of.is_number()) return std::nullopt;
-        return of.number;
-      };
-      std::optional<Size> start = bound(0, 0);
-      std::optional<Size> stop = bound(1, std::numeric_limits<int64_t>::max());
-      const std::optional<Size> step = bound(2, 1);
-      if (!start.has_value() || !stop.has_value() || !step.has_value() || step->varies() ||
-          step->base() < 1) {
-        return absl::FailedPreconditionError("is cut at a place that depends on data");
-      }
-      // A number that is the size of what grows means all of it.
-      if (whole.varies() && !stop->varies() && parts[1].is_int() && stop->base() > 1 &&
-          stop->base() == whole.base()) {
-        stop = whole;
-      }
-      if (whole.varies() && !start->varies() && parts[0].is_int() && start->base() > 1 &&
-          start->base() == whole.base()) {
-        start = whole;
-      }
-      if (whole.varies() && !start->varies() && parts[0].is_int() && start->base() < -1 &&
-          start->base() == -whole.base()) {
-        start = Map([&](size_t p) { return -whole.at(p); });
-      }
-      Record(node, {dim.slice, 0}, *start);
-      Record(node, {dim.slice, 1}, *stop);
-      out->dims[i] = Map([&](size_t p) {
-        const int64_t size = whole.at(p);
-        const auto at = [&](int64_t n) {
-          return std::clamp<int64_t>(n < 0 ? n + size : n, 0, size);
-        };
-        const int64_t length = std::max<int64_t>(0, at(stop->at(p)) - at(start->at(p)));
-        return (length + step->base() - 1) / step->base();
-      });
-      // What is cut from may be too short.
-      if (ForcedOf(node, {dim.slice, 1}) != nullptr && !is_trial_) {
-        const Size want = Map([&](size_t p) { return std::max(whole.at(p), stop->at(p)); });
-        if (!(want == whole) && want.base() == whole.base() && node->args()[0].is_node())
-          Demand(node->args()[0].node(), static_cast<size_t>(dim.from), want);
-      }
+      ASSIGN_OR_RETURN(out->dims[i], FollowCut(node, *CutOf(*node, dim)));
     }
-    const SubscriptDim& done = (*dims)[i];
-    if (done.slice == nullptr && done.index_dims.empty()) continue;
+    if (dim.index_dims.empty()) continue;
     const Size& made = out->dims[i];
     GiveUp(*node, "takes an empty part",
            [&](size_t p) { return made.at(p) <= 0 && made.base() > 0; });

@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "graphnet/ir/module.h"
@@ -23,6 +24,14 @@
 
 namespace graphnet {
 
+// The sizes of inputs, dimension by dimension, or the one number that an input is.
+using SizesOfInputs = absl::flat_hash_map<const Node*, std::vector<Size>>;
+
+// Returns the sizes of all inputs with symbols. A point has a value for each of the module's
+// symbols that have an example above 0. `holds`, if given, says of each point whether the relations hold.
+SizesOfInputs SymbolicInputs(Module* module, absl::Span<const std::vector<int64_t>> points,
+                             std::vector<bool>* holds);
+
 // Goes through a graph node by node, in rounds. At each point it computes the sizes of every value
 // from those of its operands. A number that an operator takes as a size, and that says at point 0
 // what a growing operand says, follows it. Where a value that grows meets one that does not, the
@@ -30,16 +39,21 @@ namespace graphnet {
 // begins.
 class SizeFollower {
  public:
+  // The inputs that may get other sizes so that a value grows: tables, such as those of positions,
+  // get more rows, or the data grows.
+  enum class MayGrow : uint8_t { kTables, kData };
+
   // `inputs` has the sizes of the placeholders that are not those of their metas. The metas of all
-  // values are those of point 0.
-  SizeFollower(Module* module, size_t points,
-               absl::flat_hash_map<const Node*, std::vector<Size>> inputs,
-               std::vector<Size> symbols, const InferSizes& infer)
+  // values are those of point 0. `infer` is asked about calls that no rule knows; if it is empty,
+  // the rules of facts/shapes are.
+  SizeFollower(Module* module, size_t points, SizesOfInputs inputs, std::vector<Size> symbols,
+               const InferSizes& infer, MayGrow may_grow)
       : module_(*module),
         points_(points),
         inputs_(std::move(inputs)),
         symbols_(std::move(symbols)),
-        infer_(infer) {}
+        infer_(infer),
+        may_grow_(may_grow) {}
 
   // Follows all nodes. FailedPrecondition names the call that prevents all sizes but the recorded.
   absl::Status Run();
@@ -67,9 +81,12 @@ class SizeFollower {
   // Operands of size 1 that must be expanded before a call takes them.
   std::map<Node*, std::map<Node*, std::map<size_t, Size>>> expands;
   std::set<Node*> reshapes;                       // views that need a copy if a size of 1 grows
-  std::map<Node*, std::map<size_t, Size>> grown;  // tables that must have more rows
+  std::map<Node*, std::map<size_t, Size>> grown;  // inputs that must grow, too
   std::vector<absl::Status> status;               // why a point is impossible
   const Extent& ValueOf(const Node* node) const { return values_[node]; }
+  // Returns the edits of a call by the index of the argument among those that are no aggregates, as
+  // Node::MapArguments counts.
+  std::map<size_t, Size> EditsOf(const Node* node) const;
 
  private:
   struct SizeList {
@@ -84,6 +101,8 @@ class SizeFollower {
   };
 
   // --- size_follower.cc
+  // Returns the name of the operator without the "_" of one that writes in place.
+  static absl::string_view NameOf(const Node& node);
   absl::Status Visit(Node* node);
   void Start(Node* node);
   Extent FromMeta(const ValueMeta* meta) const;
@@ -104,20 +123,39 @@ class SizeFollower {
   const Size* ForcedOf(const Node* node, Place place) const;
   void Force(const Node* node, Place place, const Size& size);
   SizeList SizesOf(const Node& node, size_t position, absl::string_view name) const;
+  // Returns the argument "dim", which NumPy calls "axis".
+  static const Argument* DimArg(const Node& node, size_t position);
   static std::optional<size_t> DimIn(const Argument* argument, size_t rank, int64_t otherwise);
   absl::Status Follow(Node* node, Extent* out);
-  bool FollowNumbers(const Node& node, absl::string_view name, Extent* out) const;
   absl::Status FollowSubscript(Node* node, Extent* out);
+  // A slice of a dimension.
+  struct Cut {
+    Node* operand;
+    size_t dim;
+    Place start, stop, step;  // without an argument: the default
+  };
+  std::optional<Cut> CutOf(const Node& node, const SubscriptDim& dim) const;
+  std::optional<Cut> CutOfSlice(const Node& node) const;
+  absl::StatusOr<Size> FollowCut(Node* node, const Cut& cut);
   std::optional<std::vector<SubscriptDim>> SubscriptDims(const Node& node) const;
   void FollowMost(const Node& node, absl::string_view name, Extent* out) const;
   // Remembers sizes, since a number may be one that was seen before.
   void See(const Extent& extent);
+
+  // --- size_numbers.cc
+  // Follows a call that computes a number, or a list of numbers, from numbers and sizes alone.
+  // Returns false for any other call.
+  bool FollowNumbers(const Node& node, absl::string_view name, Extent* out) const;
+  bool FollowLists(const Node& node, absl::string_view name, Extent* out) const;
+  bool FollowArithmetic(const Node& node, absl::string_view name, Extent* out) const;
 
   // --- size_operators.cc
   absl::Status FollowTensor(Node* node, absl::string_view name, Extent* out);
   absl::Status FollowBroadcast(Node* node, absl::Span<Node* const> operands, Extent* out);
   absl::Status FollowMatmul(Node* node, Node* a, Node* b, bool broadcasts, Extent* out);
   absl::Status FollowAttention(Node* node, Extent* out);
+  // Follows an attention that returns its weights, or None, beside the result.
+  absl::Status FollowHeads(Node* node, Extent* out) const;
   absl::Status FollowCat(Node* node, bool stacks, Extent* out);
   absl::Status FollowConvolution(Node* node, Extent* out);
   absl::Status FollowPool(Node* node, absl::string_view name, Extent* out);
@@ -139,6 +177,8 @@ class SizeFollower {
   absl::Status FollowFactory(Node* node, absl::string_view name, Extent* out);
   absl::Status FollowRange(Node* node, Extent* out);
   absl::Status FollowRepeat(Node* node, absl::string_view name, Extent* out);
+  // Returns the numbers that say how many elements a call such as linspace makes; empty for others.
+  std::vector<const Argument*> CountsOf(const Node& node, absl::string_view name) const;
   // One group of dimensions whose product stays.
   struct Group {
     size_t in0, in1, out0, out1;
@@ -152,13 +192,15 @@ class SizeFollower {
   // Makes a dimension of a value `want` by forcing the numbers that it comes from.
   bool Demand(Node* node, size_t dim, const Size& want);
   bool DemandNow(Node* node, size_t dim, const Size& want);
+  bool DemandOnCut(Node* node, const Cut& cut, const Size& want);
   bool DemandByTrial(Node* node, size_t dim, const Size& want);
 
   Module& module_;
   const size_t points_;
-  absl::flat_hash_map<const Node*, std::vector<Size>> inputs_;
+  SizesOfInputs inputs_;
   const std::vector<Size> symbols_;
   const InferSizes& infer_;
+  const MayGrow may_grow_;
   NodeTable<Extent> values_;
   std::map<const Node*, std::map<Place, Size>> forced_;
   std::map<int64_t, std::vector<Size>> seen_;

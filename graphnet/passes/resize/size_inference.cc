@@ -1,13 +1,18 @@
 // Follows calls that no rule knows, by asking for the shapes of their results.
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/arena.h"
 #include "graphnet/base/status.h"
+#include "graphnet/facts/shapes/infer_meta.h"
+#include "graphnet/facts/shapes/tensor_facts.h"
+#include "graphnet/ops/lowering.h"
 #include "graphnet/passes/resize/size_follower.h"
 
 namespace graphnet {
@@ -29,6 +34,40 @@ void AppendKey(const Argument& argument, std::string* key) {
       }
       key->push_back(')');
   }
+}
+
+using AllSizes = std::vector<std::vector<int64_t>>;
+
+// Returns the sizes of a tensor, or of each tensor in a tuple; nullopt if one is unknown.
+std::optional<AllSizes> SizesOfMeta(const ValueMeta* meta) {
+  AllSizes made;
+  const auto add = [&](const ValueMeta* part) {
+    const TensorFacts facts = FactsOfMeta(part == nullptr ? nullptr : part->tensor);
+    if (facts.is_static()) made.push_back(*facts.sizes);
+    return facts.is_static();
+  };
+  if (meta == nullptr) return std::nullopt;
+  const auto parts = meta->is_tuple ? meta->elements : absl::MakeConstSpan(&meta, 1);
+  return absl::c_all_of(parts, add) ? std::optional(std::move(made)) : std::nullopt;
+}
+
+// Returns the sizes of what the only call of a module gives, by the rules of facts/shapes.
+std::optional<AllSizes> SizesByRules(const Module& module, const Node* call) {
+  const auto lowered = LowerToAten(module);
+  if (!lowered.ok()) return std::nullopt;
+  for (Node* made : lowered->module->main()->nodes()) {
+    if (made->is_call()) InferMeta(made);
+  }
+  const Argument& value = lowered->values[call];
+  if (value.is_node()) return SizesOfMeta(value.node()->meta());
+  if (!value.is_sequence()) return std::nullopt;
+  AllSizes all;
+  for (const Argument& element : value.elements()) {
+    const auto one = element.is_node() ? SizesOfMeta(element.node()->meta()) : std::nullopt;
+    if (!one.has_value()) return std::nullopt;
+    all.insert(all.end(), one->begin(), one->end());
+  }
+  return all;
 }
 
 }  // namespace
@@ -57,7 +96,7 @@ absl::Status SizeFollower::FollowInferred(Node* node, Extent* out) {
     bool is_known = true;
     const auto operand = [&](const Argument& argument) -> Argument {
       const Extent& of = Of(argument);
-      if (of.is_number()) {
+      if (of.is_number() && !of.is_tensor()) {
         absl::StrAppend(&key, "n", of.number.at(p));
         return of.number.at(p);
       }
@@ -69,6 +108,11 @@ absl::Status SizeFollower::FollowInferred(Node* node, Extent* out) {
           absl::StrAppend(&key, "n", element.number.at(p));
         }
         return Argument::List(arena.Copy(absl::MakeConstSpan(numbers)));
+      }
+      // Numbers that data gives, such as a value for padding, have no effect on sizes in most calls.
+      if (argument.node()->is_call() && argument.node()->meta() == nullptr &&
+          absl::EndsWith(argument.node()->target(), "item")) {
+        return 1;
       }
       is_known &= of.is_tensor();
       if (!of.is_tensor()) return Argument();
@@ -85,7 +129,8 @@ absl::Status SizeFollower::FollowInferred(Node* node, Extent* out) {
       meta.shape = dims;
       Node*& input = made[argument.node()];
       if (input == nullptr) {
-        input = graph->Placeholder(absl::StrCat("x", made.size()));
+        // No sample has an input of such a name.
+        input = graph->Placeholder(absl::StrCat("operand ", made.size()));
         input->set_meta(scratch.InternValueMeta(meta));
       }
       return input;
@@ -117,20 +162,10 @@ absl::Status SizeFollower::FollowInferred(Node* node, Extent* out) {
                        ? graph->CallMethod(node->target(), args, kwargs)
                        : graph->CallFunction(node->target(), args, kwargs);
       graph->Output(call);
-      const absl::Status done = infer_(&scratch);
-      if (done.ok() && call->meta() != nullptr) {
-        std::vector<std::vector<int64_t>> sizes;
-        const Extent found = FromMeta(call->meta());
-        const auto add = [&](const Extent& one) {
-          sizes.emplace_back();
-          for (const Size& dim : one.dims) sizes.back().push_back(dim.base());
-        };
-        if (found.is_tuple()) {
-          absl::c_for_each(found.elements, add);
-        } else {
-          add(found);
-        }
-        it->second = std::move(sizes);
+      if (infer_ == nullptr) {
+        it->second = SizesByRules(scratch, call);
+      } else if (infer_(&scratch).ok()) {
+        it->second = SizesOfMeta(call->meta());
       }
     }
     if (it->second.has_value() && it->second->size() == parts.size()) {
@@ -149,7 +184,7 @@ absl::Status SizeFollower::FollowInferred(Node* node, Extent* out) {
     }
     for (size_t p = 0; p < points_; ++p) {
       if (all[p][k].size() == parts[k]->rank()) continue;
-      GiveUp(*node, "does not take these sizes", [&](size_t at) { return at == p; });
+      GiveUp(*node, "has another number of dimensions", [&](size_t at) { return at == p; });
       all[p][k] = all[0][k];
     }
     for (size_t i = 0; i < parts[k]->rank(); ++i)

@@ -59,6 +59,9 @@ bool SizeFollower::SolveGroup(absl::Span<const Size> in, const Group& group, con
   // What each size may become, the likeliest first.
   std::vector<std::vector<Size>> may(n);
   std::optional<size_t> rest;
+  bool has_rest = false;
+  for (size_t at = group.out0; at < group.out1 && at < list.numbers.size(); ++at)
+    has_rest |= list.numbers[at].is_number() && list.numbers[at].number.base() == -1;
   for (size_t k = 0; k < n; ++k) {
     const size_t at = group.out0 + k;
     const Size recorded = Size((*out)[at]);
@@ -83,6 +86,11 @@ bool SizeFollower::SolveGroup(absl::Span<const Size> in, const Group& group, con
       for (size_t i = group.in0; i < group.in1; ++i) {
         if (in[i].varies() && in[i].base() == recorded.base()) add(in[i]);
       }
+      for (const Size& symbol : symbols_) {
+        if (symbol.varies() && symbol.base() == recorded.base()) add(symbol);
+      }
+      // What grows otherwise, the -1 may take.
+      if (has_rest) add(recorded);
       const auto seen = seen_.find(recorded.base());
       if (seen != seen_.end()) absl::c_for_each(seen->second, add);
     }
@@ -147,15 +155,20 @@ bool SizeFollower::SolveGroup(absl::Span<const Size> in, const Group& group, con
     } while (next() && --budget > 0);
     return false;
   }
+  // Of those that fit, one in which the outermost size grows.
+  size_t outermost = n;
   do {
-    bool fits = true;
+    size_t first = 0;
+    while (first < n && !may[first][choice[first]].varies()) ++first;
+    bool fits = first < outermost || (outermost == n && first == n);
     for (size_t p = 0; p < points_ && fits; ++p)
       fits = !IsAlive(p) || product_of_others(p) == product.at(p);
-    if (fits) {
-      take();
-      return true;
-    }
+    if (!fits) continue;
+    take();
+    outermost = first;
+    if (first == 0 || first == n) return true;
   } while (next() && --budget > 0);
+  if (outermost < n) return true;
   if (!allows_rest) return false;
   // The outermost size takes the rest, at the most points.
   size_t best_count = 0, best = 0;
@@ -272,13 +285,16 @@ absl::Status SizeFollower::FollowView(Node* node, absl::string_view name, Extent
       bool grows_from_one = false;
       for (size_t i = group.in0; i < group.in1; ++i)
         grows_from_one |= in.dims[i].varies() && in.dims[i].base() == 1;
-      if (grows_from_one && group.in1 - group.in0 > 1 && !is_trial_) reshapes.insert(node);
+      const bool is_view = name != "reshape" && node->kwargs().empty();
+      if (grows_from_one && group.in1 - group.in0 > 1 && is_view && !is_trial_)
+        reshapes.insert(node);
     }
   }
   for (size_t i = 0; i < list.places.size(); ++i) {
     const Size& size = out->dims[lead + i];
     if (list.places[i]->is_node() && list.numbers[lead + i].is_number() &&
-        !(list.numbers[lead + i].number == size) && list.numbers[lead + i].number.base() != -1) {
+        list.numbers[lead + i].number.base() != size.base() &&
+        list.numbers[lead + i].number.base() != -1) {
       GiveUp(*node, "has a size that should grow but does not",
              [&](size_t p) { return list.numbers[lead + i].number.at(p) != size.at(p); });
     }
@@ -358,11 +374,15 @@ absl::Status SizeFollower::FollowFactory(Node* node, absl::string_view name, Ext
       if (node->args()[i].is_sequence()) size = &node->args()[i];
     }
   }
-  if (size == nullptr || !out->is_tensor())
+  const std::vector<const Argument*> counts = CountsOf(*node, name);
+  if ((counts.empty() && size == nullptr) || !out->is_tensor() ||
+      absl::c_linear_search(counts, nullptr))
     return absl::FailedPreconditionError("has unknown sizes");
   SizeList list;
-  if (size->is_sequence()) {
-    for (const Argument& one : size->elements()) list.places.push_back(&one);
+  if (!counts.empty() || size->is_sequence()) {
+    list.places = counts;
+    for (size_t i = 0; counts.empty() && i < size->elements().size(); ++i)
+      list.places.push_back(&size->elements()[i]);
     for (const Argument* place : list.places) {
       const Size* forced = ForcedOf(node, place);
       list.numbers.push_back(forced == nullptr ? ExtentOf(*place) : Extent::Number(*forced));
@@ -377,6 +397,19 @@ absl::Status SizeFollower::FollowFactory(Node* node, absl::string_view name, Ext
     if (!list.places.empty()) Record(node, list.places[i], out->dims[i]);
   }
   return absl::OkStatus();
+}
+
+std::vector<const Argument*> SizeFollower::CountsOf(const Node& node,
+                                                    absl::string_view name) const {
+  if (name == "linspace" || name == "logspace") return {node.FindArg("steps", 2)};
+  if (name == "randperm") return {node.FindArg("n", 0)};
+  if (absl::EndsWith(name, "_window")) return {node.FindArg("window_length", 0)};
+  if (name != "eye") return {};
+  // One number may be the size of both dimensions.
+  const Argument* rows = node.FindArg("n", 0);
+  const Argument* columns = node.FindArg("m", 1);
+  const bool is_number = columns != nullptr && (columns->is_int() || columns->is_node());
+  return {rows, is_number ? columns : rows};
 }
 
 absl::Status SizeFollower::FollowRange(Node* node, Extent* out) {

@@ -88,7 +88,8 @@ absl::Status SizeFollower::FollowTensor(Node* node, absl::string_view name, Exte
     out->dims = Of(*other).dims;
     return absl::OkStatus();
   }
-  if (factories->contains(name)) return FollowFactory(node, name, out);
+  if (factories->contains(name) || !CountsOf(*node, name).empty())
+    return FollowFactory(node, name, out);
   if (name == "arange" || name == "range") return FollowRange(node, out);
   if (name == "repeat" || name == "tile") return FollowRepeat(node, name, out);
   if (name == "cat" || name == "concat" || name == "concatenate")
@@ -177,11 +178,20 @@ absl::Status SizeFollower::FollowSame(Node* node, absl::string_view name, Extent
   if (absl::StrContains(name, "_norm") && in.rank() > 0) {
     const Argument* shape =
         name == "layer_norm" || name == "rms_norm" ? node->FindArg("normalized_shape", 1) : nullptr;
-    const size_t last = shape == nullptr       ? 0
-                        : shape->is_sequence() ? shape->elements().size()
-                                               : size_t{1};
-    for (size_t i = 0; i < last && i < in.rank(); ++i) {
+    const auto is_given = [&](absl::string_view parameter, size_t position) {
+      const Argument* given = node->FindArg(parameter, position);
+      return given != nullptr && !given->is_none();
+    };
+    const bool has_weight = is_given("weight", 2) || (name == "layer_norm" && is_given("bias", 3));
+    const auto sizes = shape == nullptr       ? absl::Span<const Argument>()
+                       : shape->is_sequence() ? shape->elements()
+                                              : absl::MakeConstSpan(shape, 1);
+    for (size_t i = 0; i < sizes.size() && i < in.rank(); ++i) {
       const Size& dim = in.dims[in.rank() - 1 - i];
+      if (!has_weight) {
+        Record(node, &sizes[sizes.size() - 1 - i], dim);
+        continue;
+      }
       GiveUp(*node, "computes along the size that grows, with a weight for it",
              [&](size_t p) { return dim.at(p) != dim.base(); });
     }
@@ -312,9 +322,19 @@ absl::Status SizeFollower::FollowAttention(Node* node, Extent* out) {
   return absl::OkStatus();
 }
 
+absl::Status SizeFollower::FollowHeads(Node* node, Extent* out) const {
+  const Extent& query = First(*node);
+  if (!query.is_tensor()) return absl::FailedPreconditionError("has unknown sizes");
+  *out = Extent();
+  out->kind = Extent::Kind::kTuple;
+  out->elements = {query, Extent()};
+  out->elements[0].most.reset();
+  return absl::OkStatus();
+}
+
 absl::Status SizeFollower::FollowCat(Node* node, bool stacks, Extent* out) {
   const Argument* list = node->FindArg("tensors", 0);
-  const auto along = DimIn(node->FindArg("dim", 1), out->rank(), 0);
+  const auto along = DimIn(DimArg(*node, 1), out->rank(), 0);
   if (list == nullptr || !list->is_sequence() || !along.has_value() || !out->is_tensor())
     return FollowInferred(node, out);
   std::vector<Node*> parts;

@@ -20,12 +20,12 @@
 #include "graphnet/command/options.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/formats/graphnet_folder/reader.h"
-#include "graphnet/interp/inputs/draw.h"
 #include "graphnet/passes/pipeline.h"
 #include "graphnet/passes/resize/find_symbols.h"
 #include "graphnet/passes/resize/resize_plan.h"
 #include "graphnet/passes/resize/size_table.h"
 #include "graphnet/run/engine.h"
+#include "graphnet/run/infer_sizes.h"
 #include "graphnet/run/trial_run.h"
 
 namespace graphnet {
@@ -71,18 +71,6 @@ const char* NameOf(RowState state) {
   return "";
 }
 
-// Returns what an error says without the place in the sample and the name of the node, so that equal
-// causes count together.
-std::string CauseIn(const absl::Status& status) {
-  std::string text(status.message());
-  const size_t end = text.find("): ");
-  const size_t name = end == std::string::npos ? end : text.rfind(" (", end);
-  if (name == std::string::npos) return text;
-  const size_t target = text.rfind(": ", name);
-  const size_t begin = target == std::string::npos ? 0 : target + 2;
-  return absl::StrCat(text.substr(begin, name - begin), ": ", text.substr(end + 3));
-}
-
 class Resizer {
  public:
   Resizer(const Engine& engine, const SizeTable& table, const ResizeFlags& options)
@@ -112,12 +100,12 @@ class Resizer {
       }
       if (all) return absl::OkStatus();
     }
-    const InferSizes infer = [&](Module* module) { return Infer(module, sample); };
+    const InferSizes infer = InferSizesBy(engine_, sample);
     const std::unique_ptr<ResizePlan> plan = [&]() -> std::unique_ptr<ResizePlan> {
       absl::StatusOr<std::unique_ptr<ResizePlan>> made = ResizePlan::Make(&sample, rows, infer);
       if (made.ok()) return *std::move(made);
       for (RowOutcome& row : outcome->rows) {
-        if (row.state != RowState::kThere) row.cause = CauseIn(made.status());
+        if (row.state != RowState::kThere) row.cause = CauseOf(input.path, made.status().message());
       }
       return nullptr;
     }();
@@ -130,7 +118,7 @@ class Resizer {
       if (row.state == RowState::kThere) continue;
       const absl::Status made =
           Make(*plan, infer, row, input, &sample, &trial, &row.state, &row.cause);
-      if (!made.ok()) row.cause = CauseIn(made);
+      if (!made.ok()) row.cause = CauseOf(input.path, made.message());
     }
     return absl::OkStatus();
   }
@@ -166,23 +154,7 @@ class Resizer {
   // Writes a sample with symbols, as OUT/NAME.
   absl::Status GiveSymbols(const NamedInput& input, Sample* sample, ResizeOutcome* outcome) const {
     RowOutcome& row = outcome->rows.emplace_back();
-    DrawOptions draw;
-    draw.max_elements = kMaxElementsWithData;
-    ASSIGN_OR_RETURN(const TensorValues drawn, DrawInputs(*sample, draw));
-    const auto infer = [&](Module* module) -> absl::Status {
-      // Values of other sizes are not those of the inputs any more.
-      TensorValues values = drawn;
-      for (const Node* node : module->main()->placeholders()) {
-        const auto it = values.find(std::string(node->target()));
-        const TensorMeta* meta = node->tensor_meta();
-        const bool fits = it == values.end() || meta == nullptr ||
-                          std::equal(it->second.shape.begin(), it->second.shape.end(),
-                                     meta->shape.begin(), meta->shape.end(),
-                                     [](int64_t size, const Dim& dim) { return Dim(size) == dim; });
-        if (!fits) values.erase(it);
-      }
-      return engine_.InferShapesOf(module, values).status();
-    };
+    const InferSizes infer = InferSizesBy(engine_, *sample);
     const Module* tried = nullptr;
     std::unique_ptr<TrialRun> trial;
     bool all_ran = true;
@@ -197,7 +169,7 @@ class Resizer {
           return plan->Check(at, infer);
         });
     if (!found.ok()) {
-      row.cause = CauseIn(found);
+      row.cause = CauseOf(input.path, found.message());
       return absl::OkStatus();
     }
     for (const Symbol& symbol : sample->module->symbols()) row.sizes.push_back(*symbol.example);
@@ -208,16 +180,6 @@ class Resizer {
     RETURN_IF_ERROR(Save(*sample, JoinPath(options_.out, input.name), {.format = "graphnet"}));
     row.state = all_ran ? RowState::kRan : RowState::kNotRun;
     return absl::OkStatus();
-  }
-
-  absl::Status Infer(Module* module, const Sample& sample) const {
-    TensorValues values;
-    if (module == sample.module.get()) {
-      DrawOptions draw;
-      draw.max_elements = kMaxElementsWithData;
-      ASSIGN_OR_RETURN(values, DrawInputs(sample, draw));
-    }
-    return engine_.InferShapesOf(module, values).status();
   }
 
   absl::Status Make(ResizePlan& plan, const InferSizes& infer, const RowOutcome& row,
@@ -283,7 +245,8 @@ absl::StatusOr<CommandResult> Resize(const ResizeFlags& options) {
           table_of_rows.Add({row.index, Json::List(row.sizes), NameOf(row.state),
                              row.cause.empty() ? Cell() : Cell(row.cause)});
         }
-        if (!status.ok()) ++causes[absl::StrCat("failed: ", CauseIn(status))];
+        if (!status.ok())
+          ++causes[absl::StrCat("failed: ", CauseOf(inputs[i].path, status.message()))];
         if (WantsJson()) {
           reports[i] = SampleReport(inputs[i].path, status);
           reports[i].Add("numbers", outcome.numbers);

@@ -299,6 +299,10 @@ TEST(ResizePlanTest, RefusesWhatCannotBeFollowed) {
       At(with("  %y = torch.nn.functional.interpolate(%x, (%n, 8)) : f32[4, 3, 8, 8]\n"), {8}),
       HasSubstr("has sizes that are not known"));
   EXPECT_THAT(At(with("  %y = torch.nn.functional.pad(%x, (%n, 0)) : f32[4, 3, 4, 5]\n"), {8}),
+              HasSubstr("no rule says how it changes sizes"));
+  EXPECT_THAT(At(with("  %l = .tolist(%t)\n"
+                      "  %y = torch.nn.functional.pad(%x, %l) : f32[4, 3, 4, 5]\n"),
+                 {8}),
               HasSubstr("has operands whose sizes are not known"));
 }
 
@@ -350,6 +354,65 @@ TEST(FindSymbolsTest, KeepsThoseWithWhichTheSampleWorks) {
   });
   ASSERT_TRUE(found.ok()) << found;
   EXPECT_THAT(PrintModule(*sample.module), HasSubstr("%x : f32[S0, S1],\n  %y : f32[S0, 6]"));
+}
+
+// What is passed by keyword, or under NumPy's name, is found, too.
+TEST(ResizePlanTest, KeywordsAreFollowed) {
+  const std::string made = At(R"(symbol S0 = 4
+graph @forward(%x : f32[2, S0], %y : f32[2, S0]) {
+  %a = torch.arange(end = 8, dtype = torch.float32) : f32[8]
+  %c = torch.cat((%x, %y), axis = 1) : f32[2, 8]
+  %s = operator.add(%c, %a) : f32[2, 8]
+  return (%s,)
+}
+)",
+                              {6});
+  EXPECT_THAT(made, HasSubstr("end = 12"));
+  EXPECT_THAT(made, HasSubstr("f32[2, 12]"));
+}
+
+// None beside the result leaves a call without a meta.
+TEST(ResizePlanTest, AttentionThatReturnsNoneBesideItsResult) {
+  const std::string made = At(R"(symbol S0 = 1
+graph @forward(%x : f32[S0, 5, 8], %w : f32[24, 8], %b : f32[24], %o : f32[8, 8], %p : f32[8]) {
+  %m = torch._native_multi_head_attention(%x, %x, %x, 8, 2, %w, %b, %o, %p, None, False, True, None)
+  %y = operator.getitem(%m, 0) : f32[1, 5, 8]
+  %v = .view(%y, 5, 8) : f32[5, 8]
+  return (%v,)
+}
+)",
+                              {3});
+  EXPECT_THAT(made, HasSubstr(".reshape(%y, 15, 8) : f32[15, 8]"));
+}
+
+// What is repeated once for each sequence of the batch.
+TEST(ResizePlanTest, ValuesAreRepeatedMoreOften) {
+  const std::string made = At(R"(symbol S0 = 1
+graph @forward(%x : f32[S0, 2, 5, 8], %t : f32[2, 8, 7]) {
+  %q = .reshape(%x, -1, 5, 8) : f32[2, 5, 8]
+  %r = .repeat(%t, 1, 1, 1) : f32[2, 8, 7]
+  %y = torch.bmm(%q, %r) : f32[2, 5, 7]
+  return (%y,)
+}
+)",
+                              {3});
+  EXPECT_THAT(made, HasSubstr(".repeat(%t, 3, 1, 1)"));
+  EXPECT_THAT(made, HasSubstr("torch.bmm(%q, %r) : f32[6, 5, 7]"));
+}
+
+// A batch of one that is split into heads makes the outer size grow.
+TEST(ResizePlanTest, OuterSizesGrowFirst) {
+  const std::string made = At(R"(symbol S0 = 1
+graph @forward(%x : f32[S0, 12, 3, 3], %n : f32[S0, 6]) {
+  %r = .reshape(%x, 4, 3, -1) : f32[4, 3, 9]
+  %l = torch.nn.functional.layer_norm(%n, (1, 6)) : f32[1, 6]
+  return (%r, %l)
+}
+)",
+                              {5});
+  EXPECT_THAT(made, HasSubstr(".reshape(%x, 20, 3, -1) : f32[20, 3, 9]"));
+  // A norm without weights may be over all that there is.
+  EXPECT_THAT(made, HasSubstr("layer_norm(%n, (5, 6))"));
 }
 
 TEST(FindSymbolsTest, SaysWhyThereIsNone) {
