@@ -9,6 +9,7 @@
 namespace graphnet {
 
 inline constexpr size_t kMaxTextFileBytes = size_t{64} << 20;  // 64 MiB
+inline constexpr size_t kMaxTextLines = size_t{4} << 20;       // of a text with graphs
 inline constexpr int kMaxNesting = 200;                        // brackets, graphs, types
 inline constexpr size_t kMaxNameBytes = 64 << 10;              // 64 KiB
 inline constexpr int kMaxRank = 64;

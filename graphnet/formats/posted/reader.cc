@@ -1,18 +1,21 @@
 #include "graphnet/formats/posted/reader.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/limits.h"
+#include "graphnet/base/listed_names.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/graphnet_folder/posted_parser.h"
 #include "graphnet/formats/posted/annotation.h"
@@ -150,22 +153,26 @@ class GraphReader {
 
   // Gives symbols sizes with which the graph can be run, where the text says none.
   void GiveExamples() {
+    struct Bounds {
+      int64_t low = 0;
+      int64_t high = std::numeric_limits<int64_t>::max();
+    };
+    absl::flat_hash_map<absl::string_view, Bounds> bounds;
+    for (const SymExpr* relation : module_->relations()) {
+      const SymExpr &symbol = *relation->lhs, &number = *relation->rhs;
+      if (symbol.kind != SymExpr::Kind::kSymbol || number.kind != SymExpr::Kind::kInt) continue;
+      Bounds& of_it = bounds[symbol.name];
+      if (relation->kind == SymExpr::Kind::kGe) of_it.low = std::max(of_it.low, number.value);
+      if (relation->kind == SymExpr::Kind::kLe) of_it.high = std::min(of_it.high, number.value);
+    }
     std::vector<std::string> given;
     int64_t next = 4;
     const std::vector<Symbol> symbols(module_->symbols().begin(), module_->symbols().end());
     for (const Symbol& symbol : symbols) {
       // The value of an unbacked symbol follows from data.
       if (symbol.example.has_value() || absl::StartsWith(symbol.name, "u")) continue;
-      int64_t low = 0, high = std::numeric_limits<int64_t>::max();
-      for (const SymExpr* relation : module_->relations()) {
-        if (relation->lhs->kind != SymExpr::Kind::kSymbol || relation->lhs->name != symbol.name ||
-            relation->rhs->kind != SymExpr::Kind::kInt) {
-          continue;
-        }
-        if (relation->kind == SymExpr::Kind::kGe) low = std::max(low, relation->rhs->value);
-        if (relation->kind == SymExpr::Kind::kLe) high = std::min(high, relation->rhs->value);
-      }
-      const int64_t example = std::max(low, std::min(high, next++));
+      const Bounds& of_it = bounds[symbol.name];
+      const int64_t example = std::max(of_it.low, std::min(of_it.high, next++));
       module_->AddSymbol(symbol.name, example);
       given.push_back(absl::StrCat(Printable(symbol.name), " = ", example));
     }
@@ -178,12 +185,8 @@ class GraphReader {
       node->set_draw_spec(spec);
     }
     if (given.empty()) return;
-    if (given.size() > 4) {
-      given.resize(4);
-      given.push_back("…");
-    }
     notes_.push_back(absl::StrCat("the text has no sizes for its symbols; these are taken: ",
-                                  absl::StrJoin(given, ", ")));
+                                  ListedNames(given)));
   }
 
   const Lines& lines_;
@@ -193,6 +196,11 @@ class GraphReader {
   std::vector<std::pair<Node*, absl::string_view>> number_inputs_;  // with their symbols
 };
 
+// A line takes more memory than the bytes of a short one.
+bool HasTooManyLines(absl::string_view text) {
+  return static_cast<size_t>(absl::c_count(text, '\n')) >= kMaxTextLines;
+}
+
 absl::StatusOr<std::unique_ptr<Module>> Read(const Lines& lines, const Graph& graph,
                                              std::vector<std::string>* notes) {
   return GraphReader(lines, notes).Run(graph);
@@ -201,7 +209,7 @@ absl::StatusOr<std::unique_ptr<Module>> Read(const Lines& lines, const Graph& gr
 }  // namespace
 
 bool LooksLikePosted(absl::string_view text, bool must_be_readable) {
-  if (!HasGraph(text)) return false;
+  if (!HasGraph(text) || HasTooManyLines(text)) return false;
   const Lines lines(text);
   return absl::c_any_of(FindGraphs(lines), [&](const Graph& graph) {
     std::vector<std::string> notes;
@@ -210,6 +218,7 @@ bool LooksLikePosted(absl::string_view text, bool must_be_readable) {
 }
 
 std::vector<std::string> ListGraphs(absl::string_view text) {
+  if (HasTooManyLines(text)) return {};
   const Lines lines(text);
   std::vector<std::string> names, unreadable;
   for (const Graph& graph : FindGraphs(lines)) {
@@ -221,6 +230,8 @@ std::vector<std::string> ListGraphs(absl::string_view text) {
 
 absl::StatusOr<Sample> ReadGraph(absl::string_view text, absl::string_view name,
                                  std::vector<std::string>* notes) {
+  if (HasTooManyLines(text))
+    return absl::ResourceExhaustedError(absl::StrCat("more than ", kMaxTextLines, " lines"));
   const Lines lines(text);
   const std::vector<Graph> graphs = FindGraphs(lines);
   absl::Status first_error;
@@ -245,7 +256,7 @@ absl::StatusOr<Sample> ReadGraph(absl::string_view text, absl::string_view name,
     sample->module = *std::move(module);
     if (notes == nullptr) continue;
     if (!unread.empty())
-      notes->push_back(absl::StrCat("no graph, and left out: ", absl::StrJoin(unread, ", ")));
+      notes->push_back(absl::StrCat("no graph, and left out: ", ListedNames(unread)));
     notes->insert(notes->end(), remarks.begin(), remarks.end());
   }
   if (!sample.has_value()) {
@@ -255,9 +266,8 @@ absl::StatusOr<Sample> ReadGraph(absl::string_view text, absl::string_view name,
     return absl::InvalidArgumentError("no method forward of a torch.nn.Module is in the text");
   }
   if (!found.empty() && notes != nullptr) {
-    notes->push_back(
-        absl::StrCat("the first of ", found.size() + 1, " graphs is read; ",
-                     "#NAME behind the path takes another: ", absl::StrJoin(found, ", ")));
+    notes->push_back(absl::StrCat("the first of ", found.size() + 1, " graphs is read; ",
+                                  "#NAME behind the path takes another: ", ListedNames(found)));
   }
   return *std::move(sample);
 }

@@ -25,7 +25,8 @@ std::vector<std::string> ListGraphs(absl::string_view text);
 
 // Returns the graph of that name, or the first one that can be read if it is empty. Its name is that
 // of the graph. `notes`, unless null, receives what was left out. Errors: NotFound if there is no
-// graph of that name, and InvalidArgument, "LINE:COLUMN: …", if it cannot be read.
+// graph of that name, ResourceExhausted beyond kMaxTextLines, and InvalidArgument, "LINE:COLUMN: …",
+// if it cannot be read.
 absl::StatusOr<Sample> ReadGraph(absl::string_view text, absl::string_view name,
                                  std::vector<std::string>* notes);
 

@@ -1,6 +1,8 @@
 #include "graphnet/formats/posted/reader.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -8,6 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
+#include "graphnet/base/file.h"
+#include "graphnet/base/limits.h"
 #include "graphnet/ir/module.h"
 #include "graphnet/ir/sample.h"
 #include "graphnet/ir/text/printer.h"
@@ -20,6 +24,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr char kGraph[] =
     R"py(class GraphModule(torch.nn.Module):
@@ -177,6 +182,48 @@ TEST(PostedReaderTest, SaysWhereAnErrorIs) {
   const std::string signature = absl::StrCat(
       "ExportedProgram:\n", kGraph, "\nGraph signature:\n    # inputs\n    y: USER_INPUT\n");
   EXPECT_EQ(error(signature), "13:5: signature: the graph has no input y");
+}
+
+TEST(PostedReaderTest, RefusesTooManyLines) {
+  const std::string text = absl::StrCat(kGraph, std::string(kMaxTextLines, '\n'));
+  EXPECT_FALSE(LooksLikePosted(text, /*must_be_readable=*/false));
+  EXPECT_THAT(ListGraphs(text), IsEmpty());
+  EXPECT_THAT(ReadGraph(text, "", nullptr).status(),
+              StatusIs(absl::StatusCode::kResourceExhausted, "more than 4194304 lines"));
+}
+
+// Damaged texts are read or refused: they neither crash nor hang, and what is read can be verified.
+TEST(PostedReaderTest, SurvivesDamage) {
+  std::mt19937 random(7);
+  const auto below = [&](size_t bound) { return random() % std::max<size_t>(bound, 1); };
+  size_t read = 0;
+  for (const char* name : {"branches.txt", "compile.log", "dynamo_repro.txt", "mlp.txt",
+                           "module.txt", "readable.txt", "repro.txt", "training.txt"}) {
+    const absl::StatusOr<std::string> whole =
+        ReadFile(absl::StrCat("tests/formats/posted/testdata/", name), kMaxTextFileBytes);
+    ASSERT_TRUE(whole.ok()) << whole.status();
+    for (int i = 0; i < 500; ++i) {
+      std::string text = *whole;
+      for (size_t n = 1 + below(4); n > 0; --n) {
+        const size_t at = below(text.size()), length = below(40);
+        const std::string part = text.substr(at, length);
+        switch (below(5)) {
+          case 0: text.erase(at, length); break;
+          case 1: text.insert(below(text.size()), part); break;
+          case 2: text.resize(at); break;
+          case 3: text[at] = "()[]{}:;,.='\"\n #\0\x1b>*-"[below(24)]; break;
+          default: text.replace(at, length, text.substr(below(text.size()), length)); break;
+        }
+        if (text.empty()) break;
+      }
+      std::vector<std::string> notes;
+      const absl::StatusOr<Sample> sample = ReadGraph(text, "", &notes);
+      if (!sample.ok()) continue;
+      ++read;
+      Verify(*sample->module).IgnoreError();
+    }
+  }
+  EXPECT_GT(read, 1000);
 }
 
 }  // namespace
