@@ -374,24 +374,7 @@ absl::Status SizeFollower::Follow(Node* node, Extent* out) {
   }
   if (name.empty() || node->op() == Op::kCallModule || node->HasBody())
     return absl::FailedPreconditionError("no rule says how it changes sizes");
-  if (name == "setitem" || name == "copy") {
-    // Dimensions correspond from the last one on.
-    if (node->args().size() < 2) return absl::OkStatus();
-    const Extent& to = First(*node);
-    const Extent& from = Of(node->args().back());
-    *out = to;
-    if (!from.is_tensor()) return absl::OkStatus();
-    for (size_t i = 1; i <= from.rank() && i <= to.rank(); ++i) {
-      const Size& want = from.dims[from.rank() - i];
-      const size_t dim = to.rank() - i;
-      if (!want.varies() || to.dims[dim].varies() || to.dims[dim].base() != want.base()) continue;
-      if (!Fit(node, node->args()[0].node(), dim, want, false)) {
-        GiveUp(*node, "writes a value that grows to one that does not",
-               [&](size_t p) { return want.at(p) != want.base(); });
-      }
-    }
-    return absl::OkStatus();
-  }
+  if (name == "setitem" || name == "copy") return FollowWrite(node, out);
   if (name == "item" || name == "_local_scalar_dense" || name == "tolist") {
     *out = Extent();
     return absl::OkStatus();
@@ -413,6 +396,53 @@ absl::Status SizeFollower::Follow(Node* node, Extent* out) {
     return absl::OkStatus();
   }
   return FollowTensor(node, name, out);
+}
+
+absl::Status SizeFollower::FollowWrite(Node* node, Extent* out) {
+  const absl::Span<const Argument> args = node->args();
+  *out = First(*node);
+  if (args.size() < 2 || !args[0].is_node() || !args.back().is_node() || !out->is_tensor() ||
+      !Of(args.back()).is_tensor()) {
+    return absl::OkStatus();
+  }
+  // What is written to, and how it comes from the dimensions of the tensor.
+  std::vector<SubscriptDim> dims;
+  if (args.size() == 3 && NameOf(*node) == "setitem") {
+    std::optional<std::vector<SubscriptDim>> part = SubscriptDims(*node);
+    if (!part.has_value()) return absl::OkStatus();
+    dims = *std::move(part);
+  } else {
+    for (size_t i = 0; i < out->rank(); ++i) dims.push_back({static_cast<int>(i)});
+  }
+  Node* const value = args.back().node();
+  const size_t rank = values_[value].rank();
+  for (size_t i = 1; i <= rank && i <= dims.size(); ++i) {
+    const SubscriptDim& dim = dims[dims.size() - i];
+    const std::optional<Cut> cut = CutOf(*node, dim);
+    Size to(1);
+    if (cut.has_value()) {
+      ASSIGN_OR_RETURN(to, FollowCut(node, *cut));
+    } else if (!dim.index_dims.empty()) {
+      to = dim.index_dims[0];
+    } else if (dim.from >= 0) {
+      to = out->dims[static_cast<size_t>(dim.from)];
+    }
+    const Size from = values_[value].dims[rank - i];
+    if (from == to || (from.base() == 1 && !from.varies())) continue;
+    if (!from.varies() && Fit(node, value, rank - i, to, false)) continue;
+    if (!to.varies() && from.base() == to.base() && !is_trial_) {
+      const bool grows = cut.has_value() ? DemandOnCut(node, *cut, from)
+                         : dim.from >= 0
+                             ? Demand(args[0].node(), static_cast<size_t>(dim.from), from)
+                             : false;
+      if (grows) continue;
+    }
+    GiveUp(*node,
+           from.varies() ? "writes a value that grows to one that does not"
+                         : "writes a value that does not grow to one that does",
+           [&](size_t p) { return from.at(p) != to.at(p) && from.at(p) != 1; });
+  }
+  return absl::OkStatus();
 }
 
 std::optional<std::vector<SizeFollower::SubscriptDim>> SizeFollower::SubscriptDims(

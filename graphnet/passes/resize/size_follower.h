@@ -128,6 +128,8 @@ class SizeFollower {
   static std::optional<size_t> DimIn(const Argument* argument, size_t rank, int64_t otherwise);
   absl::Status Follow(Node* node, Extent* out);
   absl::Status FollowSubscript(Node* node, Extent* out);
+  // Follows a write to a tensor, or to a part of it.
+  absl::Status FollowWrite(Node* node, Extent* out);
   // A slice of a dimension.
   struct Cut {
     Node* operand;
@@ -155,7 +157,7 @@ class SizeFollower {
   absl::Status FollowMatmul(Node* node, Node* a, Node* b, bool broadcasts, Extent* out);
   absl::Status FollowAttention(Node* node, Extent* out);
   // Follows an attention that returns its weights, or None, beside the result.
-  absl::Status FollowHeads(Node* node, Extent* out) const;
+  absl::Status FollowHeads(Node* node, Extent* out);
   absl::Status FollowCat(Node* node, bool stacks, Extent* out);
   absl::Status FollowConvolution(Node* node, Extent* out);
   absl::Status FollowPool(Node* node, absl::string_view name, Extent* out);

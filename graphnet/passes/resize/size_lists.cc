@@ -137,38 +137,40 @@ bool SizeFollower::SolveGroup(absl::Span<const Size> in, const Group& group, con
     }
     return false;
   };
+  if (rest.has_value()) may[*rest] = {Size(1)};
+  const auto fits_at = [&](size_t p) {
+    const int64_t others = product_of_others(p);
+    if (!rest.has_value()) return others == product.at(p);
+    return others > 0 && product.at(p) % others == 0 &&
+           (p > 0 || product.at(0) / others == (*out)[group.out0 + *rest].base());
+  };
+  // Returns the outermost size that grows; what a -1 takes is open.
+  const auto outermost = [&] {
+    for (size_t k = 0; k < n; ++k) {
+      if (may[k][choice[k]].varies()) return k;
+    }
+    return n;
+  };
+  // Of the choices that fit, one in which the outermost size grows.
   int budget = 20000;
-  if (rest.has_value()) {
-    may[*rest] = {Size(1)};
-    do {
-      bool fits = true;
-      for (size_t p = 0; p < points_ && fits; ++p) {
-        const int64_t others = product_of_others(p);
-        fits =
-            !IsAlive(p) || (others > 0 && product.at(p) % others == 0 &&
-                            (p > 0 || product.at(0) / others == (*out)[group.out0 + *rest].base()));
-      }
-      if (fits) {
-        take();
-        return true;
-      }
-    } while (next() && --budget > 0);
-    return false;
-  }
-  // Of those that fit, one in which the outermost size grows.
-  size_t outermost = n;
+  std::optional<std::vector<size_t>> best_choice;
+  size_t best_first = n;
   do {
-    size_t first = 0;
-    while (first < n && !may[first][choice[first]].varies()) ++first;
-    bool fits = first < outermost || (outermost == n && first == n);
-    for (size_t p = 0; p < points_ && fits; ++p)
-      fits = !IsAlive(p) || product_of_others(p) == product.at(p);
+    const size_t first = outermost();
+    if (best_choice.has_value() && first >= best_first) continue;
+    bool fits = true;
+    for (size_t p = 0; p < points_ && fits; ++p) fits = !IsAlive(p) || fits_at(p);
     if (!fits) continue;
-    take();
-    outermost = first;
-    if (first == 0 || first == n) return true;
+    best_choice = choice;
+    best_first = first;
+    if (first == 0 || rest.has_value()) break;
   } while (next() && --budget > 0);
-  if (outermost < n) return true;
+  if (best_choice.has_value()) {
+    choice = *std::move(best_choice);
+    take();
+    return true;
+  }
+  if (rest.has_value()) return false;
   if (!allows_rest) return false;
   // The outermost size takes the rest, at the most points.
   size_t best_count = 0, best = 0;

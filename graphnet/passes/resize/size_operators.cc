@@ -322,13 +322,30 @@ absl::Status SizeFollower::FollowAttention(Node* node, Extent* out) {
   return absl::OkStatus();
 }
 
-absl::Status SizeFollower::FollowHeads(Node* node, Extent* out) const {
-  const Extent& query = First(*node);
+absl::Status SizeFollower::FollowHeads(Node* node, Extent* out) {
+  const Extent query = First(*node);
   if (!query.is_tensor()) return absl::FailedPreconditionError("has unknown sizes");
   *out = Extent();
   out->kind = Extent::Kind::kTuple;
   out->elements = {query, Extent()};
   out->elements[0].most.reset();
+  const Argument* mask = node->FindArg("attn_mask", 16);
+  const Argument* key = node->FindArg("key", 1);
+  if (mask == nullptr || !mask->is_node() || !Of(*mask).is_tensor() || key == nullptr ||
+      query.rank() != 3 || Of(*key).rank() != 3) {
+    return absl::OkStatus();
+  }
+  // Sequences stand before the batch; the mask has one for each head.
+  const size_t rank = Of(*mask).rank();
+  for (size_t i = 1; i <= rank && i <= 3; ++i) {
+    const Size now = Of(*mask).dims[rank - i];
+    const Size of = i == 1 ? Of(*key).dims[0] : query.dims[i == 2 ? 0 : 1];
+    if (of.base() == 0 || now.base() % of.base() != 0) continue;
+    const Size want = Map([&](size_t p) { return Times(now.base() / of.base(), of.at(p)); });
+    if (now == want || (!now.varies() && Fit(node, mask->node(), rank - i, want, false))) continue;
+    GiveUp(*node, "has a mask that does not grow",
+           [&](size_t p) { return now.at(p) != want.at(p); });
+  }
   return absl::OkStatus();
 }
 

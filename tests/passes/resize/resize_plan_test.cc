@@ -385,6 +385,40 @@ graph @forward(%x : f32[S0, 5, 8], %w : f32[24, 8], %b : f32[24], %o : f32[8, 8]
   EXPECT_THAT(made, HasSubstr(".reshape(%y, 15, 8) : f32[15, 8]"));
 }
 
+// A mask of attention has one part for each head, and its rows and columns are positions.
+TEST(ResizePlanTest, MasksOfAttentionGrow) {
+  const std::string made = At(R"(symbol S0 = 5
+graph @forward(%x : f32[S0, 1, 8], %w : f32[24, 8], %b : f32[24], %o : f32[8, 8], %p : f32[8]) {
+  %k = torch.zeros(2, 5, 5) : f32[2, 5, 5]
+  %m = torch.nn.functional.multi_head_attention_forward(%x, %x, %x, 8, 2, %w, %b, None, None, False, 0.0, %o, %p, False, None, False, %k)
+  %y = operator.getitem(%m, 0) : f32[5, 1, 8]
+  return (%y,)
+}
+)",
+                              {9});
+  EXPECT_THAT(made, HasSubstr("torch.zeros(2, 9, 9)"));
+}
+
+// A value that is written to a part grows with the part, and the other way round.
+TEST(ResizePlanTest, WritesToPartsGrow) {
+  const std::string made = At(R"(symbol S0 = 4
+graph @forward(%x : f32[S0, 5]) {
+  %t = torch.zeros(5, 5) : f32[5, 5]
+  %v = torch.ones(4, 4) : f32[4, 4]
+  %i = operator.setitem(%t, (slice(1, None, None), slice(1, None, None)), %v)
+  %r = operator.getitem(%t, (slice(1, None, None), slice(None, None, None))) : f32[4, 5]
+  %y = operator.add(%x, %r) : f32[4, 5]
+  %u = torch.zeros(6, 5) : f32[6, 5]
+  %j = operator.setitem(%u, slice(2, 6, None), %x)
+  return (%y, %u)
+}
+)",
+                              {2});
+  EXPECT_THAT(made, HasSubstr("torch.ones(2, 4)"));
+  EXPECT_THAT(made, HasSubstr("torch.zeros(3, 5)"));
+  EXPECT_THAT(made, HasSubstr("slice(2, 4, None)"));
+}
+
 // What is repeated once for each sequence of the batch.
 TEST(ResizePlanTest, ValuesAreRepeatedMoreOften) {
   const std::string made = At(R"(symbol S0 = 1
