@@ -43,6 +43,18 @@ printf '%s\n' compiled_fn_1 forward_graph_0 backward_graph_0 compiled_fn_3 forwa
 "$graphnet" show "$texts/module.txt" 2>/dev/null | grep -q '^attribute norm.bias : f32\[16\]$' ||
   fail "attributes of self"
 
+# What is written is what PyTorch printed, but for strides and for what stands behind a line's number;
+# and it is the same graph.
+"$graphnet" show --to readable "$texts/readable.txt" 2>/dev/null >written.txt || fail "readable"
+sed -E 's/(: "[a-z0-9]+\[[^]]*\])\[[^]]*\]/\1/g; s/(# File: [^:]*:[0-9]+) in .*/\1/' \
+  "$texts/readable.txt" | sed -E 's/ +$//' | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}' |
+  diff - written.txt || fail "PyTorch writes another text"
+for name in mlp branches training module; do
+  "$graphnet" show --to readable "$texts/$name.txt" 2>/dev/null >again.txt || fail "readable $name"
+  [ "$("$graphnet" hash again.txt 2>/dev/null | cut -d' ' -f1)" = \
+    "$("$graphnet" hash "$texts/$name.txt" 2>/dev/null | cut -d' ' -f1)" ] || fail "$name is another"
+done
+
 # An error has its place in the text.
 sed 's/(linear);/(gone);/' "$texts/mlp.txt" >wrong.txt
 code=0

@@ -9,10 +9,14 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "graphnet/base/limits.h"
+#include "graphnet/base/status.h"
 #include "graphnet/formats/graphnet_folder/folder_form.h"
 #include "graphnet/formats/graphnet_folder/framework.h"
 #include "graphnet/formats/graphnet_folder/literal_writer.h"
+#include "graphnet/formats/graphnet_folder/posted_writer.h"
 #include "graphnet/formats/graphnet_folder/writers.h"
 #include "graphnet/ir/node_table.h"
 
@@ -54,6 +58,15 @@ class ModelWriter {
   ModelWriter(const Module& module, Framework framework)
       : module_(module), framework_(framework), last_user_(module) {}
 
+  // Writes the form of posted_writer.h instead of a file.
+  ModelWriter(const Module& module, const PostedComments& comments)
+      : module_(module), framework_(Framework::kTorch), posted_(&comments), last_user_(module) {}
+
+  absl::StatusOr<std::string> WritePosted() {
+    RETURN_IF_ERROR(WriteClass(*module_.main(), "GraphModule", 0));
+    return std::move(out_);
+  }
+
   std::string Write() {
     out_.reserve(module_.num_nodes() * 160);
     WriteFunction(*module_.main(), 4);
@@ -69,6 +82,79 @@ class ModelWriter {
   }
 
  private:
+  // Writes a class with the method forward, and its bodies as classes in it.
+  absl::Status WriteClass(const Graph& graph, absl::string_view name, int indent) {
+    // A body that many others call is written in each of them.
+    if (indent > 4 * kMaxNesting || ++num_classes_ > kCopies * module_.graphs().size())
+      return absl::UnimplementedError("the bodies nest too deep, or too many graphs share them");
+    Indent(indent);
+    absl::StrAppend(&out_, "class ", name, "(torch.nn.Module):\n");
+    Indent(indent + 4);
+    out_.append("def forward(self");
+    std::vector<const Graph*> bodies;
+    absl::flat_hash_set<const Graph*> seen;
+    for (const Node* node : graph.nodes()) {
+      node->ForEachOperand([&](const Node* operand) { last_user_[operand] = node; });
+      node->ForEachArgument([&](const Argument& a) {
+        if (a.is_graph() && seen.insert(a.graph()).second) bodies.push_back(a.graph());
+        has_sym_int_ |= a.kind() == Argument::Kind::kSymInt;
+      });
+      if (node->is_placeholder())
+        absl::StrAppend(&out_, ", ", node->target(), posted_->annotation(*node));
+    }
+    if (has_sym_int_) return absl::UnimplementedError("symbolic integers are arguments of a call");
+    out_.append("):\n");
+    SourceLocation last;
+    bool is_first = true;
+    for (const Node* node : graph.nodes()) {
+      if (node->is_placeholder() && node->name() == node->target()) continue;
+      if (!node->is_placeholder() && !node->is_output())
+        WriteLocation(*node, &last, is_first, indent + 8);
+      is_first = false;
+      node->ForEachArgument([&](const Argument& a) {
+        if (!a.is_graph()) return;
+        Indent(indent + 8);
+        absl::StrAppend(&out_, a.graph()->name(), " = self.", a.graph()->name(), "\n");
+      });
+      WriteNode(*node, indent + 8, PostedReleases(*node));
+    }
+    for (const Graph* body : bodies) {
+      out_.append("\n");
+      RETURN_IF_ERROR(WriteClass(*body, body->name(), indent + 4));
+    }
+    return absl::OkStatus();
+  }
+
+  // Writes the place of a node as torch.fx does: if it is another one than that of the last node.
+  void WriteLocation(const Node& node, SourceLocation* last, bool is_first, int indent) {
+    const SourceLocation place = node.location();
+    if (place.file == last->file && place.line == last->line) return;
+    *last = place;
+    if (!is_first) out_.append("\n");
+    Indent(indent);
+    if (place.file.empty()) {
+      out_.append("# No stacktrace found for following nodes\n");
+    } else {
+      absl::StrAppend(&out_, "# File: ", posted_->file(place.file), ":", place.line, "\n");
+    }
+  }
+
+  // Returns "x = y = " of the values that a node uses last, in the order in which it takes them.
+  std::string PostedReleases(const Node& node) {
+    std::string names;
+    if (node.is_output()) return names;
+    absl::flat_hash_set<absl::string_view> released;
+    const auto release = [&](absl::string_view name) {
+      if (released.insert(name).second) absl::StrAppend(&names, name, " = ");
+    };
+    node.ForEachArgument([&](const Argument& a) {
+      if (a.is_graph()) release(a.graph()->name());
+      if (a.is_node() && last_user_[a.node()] == &node) release(a.node()->name());
+    });
+    if (!node.has_uses()) release(node.name());
+    return names;
+  }
+
   void Indent(int width) { out_.append(static_cast<size_t>(width), ' '); }
 
   void WriteFunction(const Graph& graph, int indent) {
@@ -114,13 +200,38 @@ class ModelWriter {
       });
       if (node->is_placeholder() && node->name() == node->target() && !released.contains(node))
         continue;
-      WriteNode(*node, indent + 4, released);
+      WriteNode(*node, indent + 4, Released(*node, released));
     }
     if (!is_main) out_.append("\n");
   }
 
-  void WriteNode(const Node& node, int indent,
-                 const absl::flat_hash_map<const Node*, std::vector<const Node*>>& released) {
+  // Returns "x = y = " of the values that `node` releases.
+  static std::string Released(
+      const Node& node,
+      const absl::flat_hash_map<const Node*, std::vector<const Node*>>& released) {
+    std::string names;
+    const auto it = released.find(&node);
+    if (it == released.end()) return names;
+    for (const Node* value : it->second) {
+      // An unused parameter needs no release, unless an alias names it. Then both names are
+      // released.
+      if (value->is_placeholder() && value == &node) {
+        if (value->name() == value->target()) continue;
+        absl::StrAppend(&names, value->target(), " = ");
+      }
+      absl::StrAppend(&names, value->name(), " = ");
+    }
+    return names;
+  }
+
+  // Writes "NAME = ", behind which the value follows.
+  void WriteTarget(const Node& node) {
+    absl::StrAppend(&out_, node.name());
+    if (posted_ != nullptr) out_.append(posted_->annotation(node));
+    out_.append(" = ");
+  }
+
+  void WriteNode(const Node& node, int indent, const std::string& released) {
     const size_t begin = out_.size();
     Indent(indent);
     const size_t text = out_.size();
@@ -133,26 +244,20 @@ class ModelWriter {
         WriteArgument(node.args()[0]);
         break;
       case Op::kCallMethod:
-        absl::StrAppend(&out_, node.name(), " = ", node.args()[0].node()->name(), ".",
-                        node.target());
+        WriteTarget(node);
+        absl::StrAppend(&out_, node.args()[0].node()->name(), ".", node.target());
         WriteCall(node.args().subspan(1), node.kwargs());
+        break;
+      case Op::kGetAttr:
+      case Op::kCallModule:
+        WriteTarget(node);
+        WriteSelfPath(node.target());
+        if (node.op() == Op::kCallModule) WriteCall(node.args(), node.kwargs());
         break;
       default: WriteFunctionCall(node);
     }
-    const auto it = released.find(&node);
-    if (it != released.end()) {
-      std::string names;
-      for (const Node* value : it->second) {
-        // An unused parameter needs no release, unless an alias names it. Then both names are
-        // released.
-        if (value->is_placeholder() && value == &node) {
-          if (value->name() == value->target()) continue;
-          absl::StrAppend(&names, value->target(), " = ");
-        }
-        absl::StrAppend(&names, value->name(), " = ");
-      }
-      if (!names.empty()) absl::StrAppend(&out_, out_.size() > text ? ";  " : "", names, "None");
-    }
+    if (!released.empty())
+      absl::StrAppend(&out_, out_.size() > text ? ";  " : "", released, "None");
     if (out_.size() == text) {
       out_.resize(begin);
       return;
@@ -177,7 +282,7 @@ class ModelWriter {
     if (node.kwargs().empty() && absl::StartsWith(target, "operator.")) {
       if (args.size() == 2 && (args[0].is_node() || args[1].is_node())) {
         if (const absl::string_view text = Find(kInfix, target); !text.empty()) {
-          absl::StrAppend(&out_, node.name(), " = ");
+          WriteTarget(node);
           WriteOperand(args[0], text, true);
           out_.append(text.data(), text.size());
           WriteOperand(args[1], text, false);
@@ -195,12 +300,14 @@ class ModelWriter {
       }
       if (args.size() == 1 && args[0].is_node()) {
         if (const absl::string_view text = Find(kPrefix, target); !text.empty()) {
-          absl::StrAppend(&out_, node.name(), " = ", text, args[0].node()->name());
+          WriteTarget(node);
+          absl::StrAppend(&out_, text, args[0].node()->name());
           return;
         }
       }
       if (target == "operator.getitem" && args.size() == 2 && args[0].is_node()) {
-        absl::StrAppend(&out_, node.name(), " = ", args[0].node()->name(), "[");
+        WriteTarget(node);
+        absl::StrAppend(&out_, args[0].node()->name(), "[");
         WriteArgument(args[1]);
         out_.append("]");
         return;
@@ -216,7 +323,7 @@ class ModelWriter {
         return;
       }
     }
-    absl::StrAppend(&out_, node.name(), " = ");
+    WriteTarget(node);
     if (target == "builtins.getattr" && node.kwargs().empty() && args.size() == 2 &&
         args[0].is_node() && args[1].is_string() && IsPythonIdentifier(args[1].string())) {
       absl::StrAppend(&out_, args[0].node()->name(), ".", args[1].string());
@@ -228,18 +335,47 @@ class ModelWriter {
       WriteCall(args[1].elements(), {});
       return;
     }
+    if (posted_ != nullptr && absl::StartsWith(target, "aten.")) out_.append("torch.ops.");
     absl::string_view spelled = target;
     const absl::string_view root = target.substr(0, target.find('.'));
     if (!absl::ConsumePrefix(&spelled, "builtins.")) NeedRoot(root);
     const int64_t outputs = NumOutputs(node);
     if (outputs > 0) out_.append("(lambda x, f: f(x))(");
     out_.append(spelled.data(), spelled.size());
-    WriteCall(args, node.kwargs());
+    if (posted_ != nullptr && absl::StartsWith(target, "torch.ops.higher_order.")) {
+      WriteHigherOrderCall(args, node.kwargs());
+    } else {
+      WriteCall(args, node.kwargs());
+    }
     if (outputs > 0) {
       out_.append(", lambda out: out if isinstance(out, (list, tuple)) else (out,");
       for (int64_t i = 1; i < outputs; ++i) out_.append(i == 1 ? " None" : ", None");
       out_.append("))");
     }
+  }
+
+  // PyTorch passes operands as tuples, which an archive stores as lists.
+  void WriteHigherOrderCall(absl::Span<const Argument> args, absl::Span<const KwArg> kwargs) {
+    std::vector<Argument> tuples(args.begin(), args.end());
+    for (Argument& arg : tuples) {
+      if (arg.kind() == Argument::Kind::kList) arg = Argument::Tuple(arg.elements());
+    }
+    WriteCall(tuples, kwargs);
+  }
+
+  // Writes self.a.b, or getattr(self.a, "0").b for a name that is no identifier.
+  void WriteSelfPath(absl::string_view path) {
+    std::string text = "self";
+    for (const absl::string_view part : absl::StrSplit(path, '.')) {
+      if (IsPythonIdentifier(part)) {
+        absl::StrAppend(&text, ".", part);
+        continue;
+      }
+      std::string name;
+      AppendPythonString(part, &name);
+      text = absl::StrCat("getattr(", text, ", ", name, ")");
+    }
+    out_.append(text);
   }
 
   // Returns the number of outputs of a Paddle operator that operator.getitem takes by index; 0 for
@@ -272,7 +408,7 @@ class ModelWriter {
     WriteElements("(", args, "");
     const char* separator = args.empty() ? "" : ", ";
     for (const KwArg& kwarg : kwargs) {
-      absl::StrAppend(&out_, separator, kwarg.name, "=");
+      absl::StrAppend(&out_, separator, kwarg.name, posted_ != nullptr ? " = " : "=");
       separator = ", ";
       WriteArgument(kwarg.value);
     }
@@ -301,6 +437,17 @@ class ModelWriter {
     }
   }
 
+  // Writes a text in quotes: those of repr() in the form of torch.fx, if it has nothing to escape.
+  void WriteText(absl::string_view text) {
+    const size_t begin = out_.size();
+    AppendPythonString(text, &out_);
+    if (posted_ == nullptr || out_.size() - begin != text.size() + 2 ||
+        absl::StrContains(text, '\'')) {
+      return;
+    }
+    out_[begin] = out_.back() = '\'';
+  }
+
   void WriteArgument(const Argument& arg) {
     switch (arg.kind()) {
       case Argument::Kind::kNone: out_.append("None"); break;
@@ -319,7 +466,7 @@ class ModelWriter {
       case Argument::Kind::kComplex:
         WriteElements("complex(", {arg.complex().real(), arg.complex().imag()}, ")");
         break;
-      case Argument::Kind::kString: AppendPythonString(arg.string(), &out_); break;
+      case Argument::Kind::kString: WriteText(arg.string()); break;
       case Argument::Kind::kDType: out_.append(DTypeWord(arg.dtype(), framework_)); break;
       case Argument::Kind::kDevice: {
         if (framework_ == Framework::kPaddle) {
@@ -362,6 +509,11 @@ class ModelWriter {
 
   const Module& module_;
   const Framework framework_;
+  // How often the bodies of a module are written, on average.
+  static constexpr size_t kCopies = 16;
+  const PostedComments* posted_ = nullptr;  // null for a file
+  size_t num_classes_ = 0;
+  bool has_sym_int_ = false;
   std::string out_;
   std::set<std::string> header_;  // sorted lines after the import of the framework
   absl::flat_hash_set<const Graph*> written_;
@@ -372,6 +524,11 @@ class ModelWriter {
 
 std::string WriteModelPy(const Module& module, Framework framework) {
   return ModelWriter(module, framework).Write();
+}
+
+absl::StatusOr<std::string> WritePostedModule(const Module& module,
+                                              const PostedComments& comments) {
+  return ModelWriter(module, comments).WritePosted();
 }
 
 }  // namespace graphnet

@@ -106,6 +106,13 @@ bool IsContiguous(absl::Span<const Dim> sizes, absl::Span<const absl::string_vie
 
 }  // namespace
 
+absl::string_view AbbreviationOf(DType dtype) {
+  for (const auto& [abbreviation, abbreviated] : kDTypes) {
+    if (dtype == abbreviated) return abbreviation;
+  }
+  return {};
+}
+
 Annotation ReadAnnotation(absl::string_view text, Module* module) {
   Annotation found;
   text = absl::StripAsciiWhitespace(text);

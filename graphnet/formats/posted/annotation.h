@@ -19,6 +19,9 @@ struct Annotation {
 // Reads an annotation, and declares the symbols in it. O(size of the text).
 Annotation ReadAnnotation(absl::string_view text, Module* module);
 
+// Returns "f32" for kFloat32; empty if PyTorch has no such name.
+absl::string_view AbbreviationOf(DType dtype);
+
 }  // namespace graphnet::posted
 
 #endif  // GRAPHNET_FORMATS_POSTED_ANNOTATION_H_

@@ -90,7 +90,14 @@ class Signature {
     Node* const input = it->second;
     if (input == nullptr)
       return Fail(lines_, entry, absl::StrCat("a second line of ", Printable(entry.value)));
-    if (entry.kind == "USER_INPUT" || entry.kind == "TOKEN") return absl::OkStatus();
+    if (entry.kind == "USER_INPUT" || entry.kind == "TOKEN") {
+      // A constant such as None, which callers pass: no value of the graph is known so little.
+      if (input->meta() == nullptr && input->annotation().empty() && !input->has_uses()) {
+        it->second = nullptr;
+        graph_.EraseNode(input);
+      }
+      return absl::OkStatus();
+    }
     const bool is_object = entry.kind == "CUSTOM_OBJ";
     if (entry.kind != "PARAMETER" && entry.kind != "BUFFER" && entry.kind != "CONSTANT_TENSOR" &&
         !is_object) {

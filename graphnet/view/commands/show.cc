@@ -21,6 +21,7 @@
 #include "graphnet/decompose/range_decomposer.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/formats/graphnet_folder/writer.h"
+#include "graphnet/formats/posted/writer.h"
 #include "graphnet/ir/text/json.h"
 #include "graphnet/ir/text/printer.h"
 #include "graphnet/paddle/pir/fusion.h"
@@ -41,6 +42,7 @@ enum class Form {
   kTabular,
   kPython,
   kUnittest,
+  kReadable,
   kPir,
   kLoops,
   kDot,
@@ -104,6 +106,7 @@ absl::StatusOr<std::string> Shown(const Sample& sample, const ShowFlags& options
       ASSIGN_OR_RETURN(const GraphNetFileMap files, GraphNetFiles(sample));
       return files.at("model.py");
     }
+    case Form::kReadable: return posted::PrintReadable(*sample.module);
     case Form::kPir:
     case Form::kLoops: {
       ASSIGN_OR_RETURN(std::unique_ptr<Module> lowered,
@@ -239,11 +242,13 @@ void DeclareShow(CommandLine& command) {
                                              {"svg", Form::kSvg},
                                              {"html", Form::kHtml},
                                              {"model-explorer", Form::kModelExplorer},
+                                             {"readable", Form::kReadable},
                                              {"unittest", Form::kUnittest}};
   const Option to = command.AddChoice(
       "--to,--format", &options->form, forms,
       "text: readable, with long constants shortened; tabular: one row per node; "
-      "python: the model.py of a GraphNet folder; unittest: a file of Python that "
+      "python: the model.py of a GraphNet folder; readable: as PyTorch's print_readable(); "
+      "unittest: a file of Python that "
       "checks and times other implementations, needs PyTorch alone, and is run "
       "before it is written (of many samples, to the folder -o); pir: Paddle's intermediate "
       "representation; loops: loop nests; dot: for Graphviz; svg: a picture; "
