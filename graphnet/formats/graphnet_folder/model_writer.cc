@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -104,7 +105,7 @@ class ModelWriter {
     }
     if (has_sym_int_) return absl::UnimplementedError("symbolic integers are arguments of a call");
     out_.append("):\n");
-    SourceLocation last;
+    std::optional<SourceLocation> last;
     bool is_first = true;
     for (const Node* node : graph.nodes()) {
       if (node->is_placeholder() && node->name() == node->target()) continue;
@@ -126,9 +127,10 @@ class ModelWriter {
   }
 
   // Writes the place of a node as torch.fx does: if it is another one than that of the last node.
-  void WriteLocation(const Node& node, SourceLocation* last, bool is_first, int indent) {
+  void WriteLocation(const Node& node, std::optional<SourceLocation>* last, bool is_first,
+                     int indent) {
     const SourceLocation place = node.location();
-    if (place.file == last->file && place.line == last->line) return;
+    if (last->has_value() && place.file == (*last)->file && place.line == (*last)->line) return;
     *last = place;
     if (!is_first) out_.append("\n");
     Indent(indent);
