@@ -235,6 +235,21 @@ class Batch(unittest.TestCase):
         done = self.call("--list", "list.txt", "-o", "out", "--json", code=2)
         self.assertIn("nowhere", done.stderr)
         told = json.loads(done.stdout)
+        self.assertEqual({row["name"] for row in told["samples"]}, {"in/a", "other/a"})
+        self.assertEqual((told["passed"], told["failed"]), (2, 0))
+        (self.folder / "list.txt").write_text("a  # below IN\n")
+        self.call("in", "--list", "list.txt", "-o", "below")
+        self.assertEqual(set(self.rows("below")), {"a"})
+        (self.folder / "list.txt").write_text("a\n../other/a\n")
+        self.assertIn("list.txt: ../other/a is not a path below IN",
+                      self.call("in", "--list", "list.txt", "-o", "new", code=2).stderr)
+        (self.folder / "list.txt").write_text("a\na\n")
+        self.assertIn("list.txt: a is there twice",
+                      self.call("in", "--list", "list.txt", "-o", "new", code=2).stderr)
+        (self.folder / "list.txt").write_text("# none\n")
+        self.assertIn("list.txt: names no sample",
+                      self.call("in", "--list", "list.txt", "-o", "new", code=2).stderr)
+        told = json.loads(self.call("in/a", "other/a", "-o", "twice", "--json", code=1).stdout)
         self.assertEqual((told["passed"], told["failed"]), (1, 1))
         self.assertIn("has the name of another", [row.get("cause") for row in told["samples"]])
         self.call("in", "-o", "slow", "--max-seconds", "0.001", code=1)

@@ -7,11 +7,10 @@ import json
 import sys
 
 from graphnet_ir import Error
-from graphnet_ir.gradients.batch import Batch, Options, Row, named_samples, summary
+from graphnet_ir.gradients.batch import Batch, Options, Row, listed_paths, named_samples, summary
 from graphnet_ir.harvest.__main__ import bytes_of, number_of
 from graphnet_ir.harvest.failures import writable
 from graphnet_ir.limited.processes import Limits
-from graphnet_ir.loading import read_list
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -30,13 +29,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--list",
         metavar="FILE",
-        help="file of further samples, one a line; lines that begin with # are left out",
+        help="take only the samples of this file: paths below IN or, without IN, from the current "
+        "folder, one a line; # begins a comment",
     )
     parser.add_argument(
-        "--resume", action="store_true", help="go on in a folder, and leave what is done"
+        "--resume", action="store_true", help="leave out results that are there already"
     )
     parser.add_argument(
-        "--jobs", "-j", type=int, metavar="N", default=1, help="number of samples at a time (1)"
+        "-j", "--jobs", type=int, metavar="N", default=1, help="samples to work on at once (1)"
     )
     parser.add_argument(
         "--inputs",
@@ -77,18 +77,20 @@ def main(arguments: list[str] | None = None) -> int:
         _tell(row)
 
     try:
-        given = [*args.inputs, *(read_list(args.list) if args.list is not None else [])]
+        given, root = args.inputs, None
+        if args.list is not None:
+            given, root = listed_paths(args.list, args.inputs), [*args.inputs, "."][0]
         if not given:
             raise ValueError("needs samples: IN, or --list FILE")
         samples, missing = [], []
         for one in given:
             try:
-                samples += named_samples([one])
+                samples += named_samples([one], root)
             except Error as error:
                 if len(given) == 1:
                     raise
                 missing.append(str(error))
-                print(f"graphnet: {writable(str(error))}", file=sys.stderr)
+                print(f"FAIL {writable(str(error))}", file=sys.stderr)
         options = Options(
             jobs=max(1, args.jobs),
             limits=Limits(seconds=args.max_seconds, memory=args.max_memory),

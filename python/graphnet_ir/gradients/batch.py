@@ -26,6 +26,7 @@ from graphnet_ir._errors import made_error
 from graphnet_ir.gradients import worker
 from graphnet_ir.harvest.failures import writable
 from graphnet_ir.limited.processes import Group, Limits
+from graphnet_ir.loading import read_list
 
 ROWS = "gradients.jsonl"
 _WORK = ".work"
@@ -44,16 +45,40 @@ class Options:
 Row = dict[str, Any]
 
 
-def named_samples(inputs: Sequence[str]) -> list[tuple[str, str]]:
-    """Returns the paths of samples and their names: below the folder that was given, or their own."""
+def named_samples(inputs: Sequence[str], root: str | None = None) -> list[tuple[str, str]]:
+    """Returns the paths of samples and their names: below the folder that was given, or their own.
+
+    root: the folder below which the names begin, if it is not the input.
+    """
     found = []
     for given in inputs:
         for path in graphnet_ir.find_samples([given]):
-            below = os.path.relpath(path, given)
-            if below == ".":
+            below = os.path.relpath(path, given if root is None else root)
+            if below == "." or below.split(os.sep)[0] == "..":
                 below = os.path.basename(os.path.normpath(path))
             found.append((path, below if os.path.isdir(path) else os.path.splitext(below)[0]))
     return found
+
+
+def listed_paths(file: str, inputs: Sequence[str]) -> list[str]:
+    """Returns the paths that a list names, below IN or, without IN, from the current folder.
+
+    Raises ValueError if there are several IN, or if a line names nothing below IN or is there twice.
+    """
+    if len(inputs) > 1:
+        raise ValueError("--list: its paths are below one IN, and several are given")
+    paths: list[str] = []
+    for line in read_list(file):
+        below = os.path.normpath(line)
+        if inputs and (os.path.isabs(below) or below.split(os.sep)[0] == ".."):
+            raise ValueError(f"{file}: {below} is not a path below IN")
+        path = os.path.join(*inputs, below)
+        if path in paths:
+            raise ValueError(f"{file}: {below} is there twice")
+        paths.append(path)
+    if not paths:
+        raise ValueError(f"{file}: names no sample")
+    return paths
 
 
 class Batch:

@@ -62,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
         help="also add the samples to this corpus, which is made if it is not there",
     )
     parser.add_argument(
+        "-j",
         "--jobs",
         type=int,
         metavar="N",
