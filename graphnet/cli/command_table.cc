@@ -67,8 +67,9 @@ OptionRow RowOf(const CLI::Option& option) {
 // Adds all options, including those of option groups, which CLI11 keeps as commands without a name.
 void AddRows(const CLI::App& app, CommandRow* command) {
   for (const CLI::Option* option : app.get_options()) {
-    // Skip the options of the tool and those that groups inherit.
-    if (option->check_lname("help-all") || (app.get_name().empty() && option->check_lname("help")))
+    // Skip the options of the tool, those that groups inherit, and those of no group, which are hidden.
+    if (option->get_group().empty() || option->check_lname("help-all") ||
+        (app.get_name().empty() && option->check_lname("help")))
       continue;
     OptionRow row = RowOf(*option);
     if (option->get_positional()) {

@@ -8,7 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -19,6 +19,7 @@
 #include "graphnet/base/parallel.h"
 #include "graphnet/base/report.h"
 #include "graphnet/base/status.h"
+#include "graphnet/command/inputs.h"
 #include "graphnet/command/json.h"
 #include "graphnet/command/progress.h"
 #include "graphnet/command/result.h"
@@ -38,17 +39,24 @@ struct BatchCount {
   int CheckExitCode() const { return unusable > 0 ? 2 : failed > 0 ? 1 : 0; }
 };
 
-// Calls work(input, &result) for each input, such as a path, on `jobs` threads (0: one per CPU); an
-// exception counts as its error. Then calls account(i, status, result), one call at a time, which
-// returns the line to print, or an empty string. The lines are printed in the order of the inputs.
-template <typename Result, typename Input>
+// Returns "3 passed, 1 failed", or "3 passed (2 were there), 1 failed".
+std::string CountLine(const BatchCount& count, size_t there = 0);
+// Returns "FAIL <path>: <message>", with the path only once, as it is printed on the standard error; of
+// no path the message alone; empty if the status is OK or Cancelled.
+std::string FailLine(const std::string& path, const absl::Status& status);
+
+// Calls work(input, &result) for each input on `jobs` threads (0: one per CPU); an exception counts as
+// its error. Then calls account(i, status, result), one call at a time and in the order of the inputs,
+// which returns the text to print, whole lines without the last line end, or an empty string. Unless
+// JSON is wanted, each failure is a line on the standard error, in the same order.
+template <typename Result>
 BatchCount RunBatch(
-    const std::vector<Input>& inputs, int jobs,
-    absl::FunctionRef<absl::Status(const std::type_identity_t<Input>& input, Result* result)> work,
+    const std::vector<NamedInput>& inputs, int jobs,
+    absl::FunctionRef<absl::Status(const NamedInput& input, Result* result)> work,
     absl::FunctionRef<std::string(size_t i, const absl::Status& status, Result& result)> account) {
   std::vector<Result> results(inputs.size());
-  std::vector<std::optional<std::string>> lines(inputs.size());
-  size_t next = 0;  // All lines before this one are printed.
+  std::vector<std::optional<absl::Status>> ended(inputs.size());
+  size_t next = 0;  // All before this one are accounted for.
   Progress progress(inputs.size());
   BatchCount count;
   ParallelFor(
@@ -58,24 +66,18 @@ BatchCount RunBatch(
         ++count.done;
         count.failed += status.ok() ? 0 : 1;
         count.unusable += IsUnusable(status) ? 1 : 0;
-        lines[i] = account(i, status, results[i]);
-        results[i] = Result();
-        for (; next < lines.size() && lines[next].has_value(); ++next) {
-          if (!lines[next]->empty()) progress.Print(*lines[next] + "\n");
-          lines[next]->clear();
-          lines[next]->shrink_to_fit();
+        ended[i] = status;
+        for (; next < ended.size() && ended[next].has_value(); ++next) {
+          const std::string text = account(next, *ended[next], results[next]);
+          results[next] = Result();
+          const std::string failure = FailLine(inputs[next].path, *ended[next]);
+          if (!failure.empty() && !WantsJson()) progress.Note(failure);
+          if (!text.empty()) progress.Print(text + "\n");
         }
         progress.Step(count.done, count.failed);
       });
   return count;
 }
-
-// Returns "3 passed, 1 failed".
-std::string CountLine(const BatchCount& count);
-// Returns "FAIL <path>: <message>", with the path only once; empty if the status is OK. The verdict
-// is red if `out` has colours.
-std::string FailLine(const std::string& path, const absl::Status& status,
-                     absl::string_view verdict = "FAIL", FILE* out = stdout);
 
 // The result of a batch, when it has ended.
 struct BatchReport {
@@ -90,34 +92,33 @@ struct BatchReport {
   }
 };
 
+// Returns lines such as "failed 3: cannot be read" for the causes of more than one failure, given how
+// often each occurs, the most frequent first.
+std::string CauseLines(const std::map<std::string, size_t>& causes);
+
 // Like RunBatch. `add` adds to the report of a sample, which has its path and error, what is known of
-// it. Unless JSON is wanted, the text of each is printed as soon as it is done. If the output is a
-// list for other programs, what has failed is told on the standard error.
+// it. Unless JSON is wanted, its text is printed as soon as that of all before it is.
 template <typename Result>
 BatchReport ReportBatch(
-    const std::vector<std::string>& inputs, int jobs,
-    absl::FunctionRef<absl::Status(const std::string& path, Result* result)> work,
+    const std::vector<NamedInput>& inputs, int jobs,
+    absl::FunctionRef<absl::Status(const NamedInput& input, Result* result)> work,
     absl::FunctionRef<void(size_t i, const absl::Status& status, Result& result, Report* sample)>
-        add,
-    bool is_list = false) {
+        add) {
   BatchReport made;
-  std::vector<Report> samples(WantsJson() ? inputs.size() : 0);
+  std::vector<Report> samples;
+  std::map<std::string, size_t> causes;
   made.count = RunBatch<Result>(
-      inputs, jobs, work, [&](size_t i, const absl::Status& status, Result& result) {
-        Report sample = SampleReport(inputs[i], status);
+      inputs, jobs, work, [&](size_t i, const absl::Status& status, Result& result) -> std::string {
+        Report sample = SampleReport(inputs[i].path, status);
         add(i, status, result, &sample);
-        if (WantsJson()) {
-          samples[i] = std::move(sample);
-          return std::string();
-        }
-        if (is_list && !status.ok()) {
-          absl::StrAppend(&made.aside, FailLine(inputs[i], status, "graphnet:", stderr), "\n");
-          return std::string();
-        }
-        return absl::StrCat(FailLine(inputs[i], status),
-                            absl::StripSuffix(sample.ToText(0, HasColours(stdout)), "\n"));
+        if (!status.ok()) ++causes[CauseOf(inputs[i].path, status.message())];
+        if (!WantsJson())
+          return std::string(absl::StripSuffix(sample.ToText(0, HasColours(stdout)), "\n"));
+        samples.push_back(std::move(sample));
+        return "";
       });
   made.report = SamplesReport(std::move(samples), made.count.failed);
+  if (!WantsJson()) made.aside = CauseLines(causes);
   return made;
 }
 

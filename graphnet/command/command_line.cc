@@ -57,6 +57,19 @@ Option CommandLine::AddOption(const std::string& names, OptionVariable value,
 Option CommandLine::AddFlag(const std::string& names, bool* value, const std::string& help) {
   return Option(app_->add_flag(names, *value, help));
 }
+Option CommandLine::AddOperands(const std::string& name, std::vector<std::string>* values,
+                                const std::string& last, const std::string& other,
+                                const std::string& help) {
+  const auto take = [app = app_, values, last, other](const std::vector<std::string>& given) {
+    *values = given;
+    CLI::Option* const option = app->get_option(last);
+    const size_t least = app->get_option(other)->empty() ? 2 : 1;
+    if (!option->empty() || given.size() < least) return;
+    option->add_result(given.back());
+    values->pop_back();
+  };
+  return Option(app_->add_option_function<std::vector<std::string>>(name, take, help));
+}
 Option CommandLine::AddOption(const std::string& names,
                               const std::function<void(const std::string&)>& take,
                               const std::string& help) {

@@ -94,6 +94,10 @@ class CommandLine {
 
   Option AddOption(const std::string& names, OptionVariable value, const std::string& help);
   Option AddFlag(const std::string& names, bool* value, const std::string& help);
+  // Adds operands of which, as those of cp, the last is the value of the option `last` unless that is
+  // given by its name. One operand is no value of it, unless the option `other` is given.
+  Option AddOperands(const std::string& name, std::vector<std::string>* values,
+                     const std::string& last, const std::string& other, const std::string& help);
   // Add an option that calls a function with its value, or because it is given.
   Option AddOption(const std::string& names, const std::function<void(const std::string&)>& take,
                    const std::string& help);

@@ -23,6 +23,13 @@ bool IsBelow(const std::filesystem::path& relative) {
   return !relative.is_absolute() && !relative.empty() && *relative.begin() != "..";
 }
 
+// Returns the path of a sample without the ending of a file, or the slash at the end of a folder.
+std::filesystem::path PlainPath(absl::string_view path) {
+  if (!IsFolder(std::string(path))) return WithoutEnding(path);
+  while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
+  return std::string(path);
+}
+
 absl::Status CheckGiven(const InputList& inputs) {
   if (!inputs.in.empty() || !inputs.list.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError("give samples, folders of samples, or a --list of them");
@@ -30,9 +37,13 @@ absl::Status CheckGiven(const InputList& inputs) {
 
 }  // namespace
 
-void AddInputList(CommandLine& command, InputList* inputs) {
-  command.AddOption("IN", &inputs->in,
-                    "Samples in any format, - for the standard input, or folders of samples");
+void AddInputList(CommandLine& command, InputList* inputs, bool last_is_out) {
+  const std::string help = "Samples in any format, - for the standard input, or folders of samples";
+  if (last_is_out) {
+    command.AddOperands("IN", &inputs->in, "--out", "--list", help);
+  } else {
+    command.AddOption("IN", &inputs->in, help);
+  }
   command
       .AddOption(
           "--list", &inputs->list,
@@ -44,12 +55,14 @@ void AddInputList(CommandLine& command, InputList* inputs) {
 
 absl::StatusOr<std::vector<NamedInput>> FindNamedInputs(const std::vector<std::string>& roots) {
   std::vector<NamedInput> inputs;
+  if (absl::c_count(roots, "-") > 1)
+    return absl::InvalidArgumentError("the standard input, -, is one sample and can be given once");
   for (const std::string& root : roots) {
     absl::StatusOr<std::vector<std::string>> paths = FindInputs({root});
     if (!paths.ok() && roots.size() == 1) return paths.status();
     const bool has_several = IsFolderOfSamples(root);
     for (const std::string& path : paths.ok() ? *paths : std::vector<std::string>{root}) {
-      const std::filesystem::path plain = WithoutEnding(path);
+      const std::filesystem::path plain = PlainPath(path);
       const std::string name =
           (has_several ? plain.lexically_relative(root) : plain.filename()).string();
       inputs.push_back({root, path, path == "-" ? "stdin" : name});
@@ -80,7 +93,7 @@ absl::StatusOr<std::vector<NamedInput>> FindNamedInputs(const InputList& inputs)
     // A path that does not exist is returned, too. It fails later, like any sample that cannot be read.
     absl::StatusOr<std::vector<std::string>> below = FindInputs({full});
     for (std::string& one : below.ok() ? *below : std::vector<std::string>{full}) {
-      const std::filesystem::path plain = std::filesystem::path(WithoutEnding(one));
+      const std::filesystem::path plain = PlainPath(one);
       const std::filesystem::path relative =
           inputs.in.empty() ? plain : plain.lexically_relative(root);
       std::string name = (IsBelow(relative) ? relative : plain.filename()).string();
@@ -93,13 +106,8 @@ absl::StatusOr<std::vector<NamedInput>> FindNamedInputs(const InputList& inputs)
   return found;
 }
 
-absl::StatusOr<std::vector<std::string>> FindPaths(const InputList& inputs) {
-  RETURN_IF_ERROR(CheckGiven(inputs));
-  if (inputs.list.empty()) return FindInputs(inputs.in);
-  ASSIGN_OR_RETURN(std::vector<NamedInput> found, FindNamedInputs(inputs));
-  std::vector<std::string> paths;
-  for (NamedInput& input : found) paths.push_back(std::move(input.path));
-  return paths;
+bool IsOneSample(const InputList& inputs) {
+  return inputs.list.empty() && inputs.in.size() == 1 && !IsFolderOfSamples(inputs.in[0]);
 }
 
 absl::StatusOr<std::vector<ListedPath>> ReadPathList(const std::string& file) {

@@ -27,8 +27,9 @@ struct NamedInput {
   std::string name;  // the path below the root without its ending; that of a root is its own name
 };
 
-// Adds IN, which may be left out if --list is given, and --list.
-void AddInputList(CommandLine& command, InputList* inputs);
+// Adds IN, which may be left out if --list is given, and --list. If `last_is_out`, the command adds
+// --out, which the last IN may name, too.
+void AddInputList(CommandLine& command, InputList* inputs, bool last_is_out = false);
 
 // Returns all samples at or below what was given, in that order. What cannot be used is an error if
 // it is all that was given; otherwise it is returned as a sample that cannot be loaded.
@@ -38,9 +39,8 @@ absl::StatusOr<std::vector<NamedInput>> FindNamedInputs(const std::vector<std::s
 // several INs or names nothing, or if a line is not a path below IN or is there twice.
 absl::StatusOr<std::vector<NamedInput>> FindNamedInputs(const InputList& inputs);
 
-// Returns their paths. What cannot be used is an error, as in FindInputs (formats/formats.h), unless a
-// list names it.
-absl::StatusOr<std::vector<std::string>> FindPaths(const InputList& inputs);
+// Returns whether it names one sample by its path, not a folder of samples or a list.
+bool IsOneSample(const InputList& inputs);
 
 // A path of a list, and the line that it stands in, from 1.
 struct ListedPath {

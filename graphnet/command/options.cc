@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "graphnet/command/json.h"
 #include "graphnet/command/messages.h"
 #include "graphnet/command/progress.h"
@@ -90,17 +91,18 @@ Option AddSampleOption(CommandLine& command, std::string* in) {
       .Required();
 }
 
-Option AddSamplesOption(CommandLine& command, std::string* in) {
-  return command
-      .AddOption("IN", in, "Sample in any format, - for the standard input, or a folder of samples")
-      .Required();
-}
-
 void AddJobsOption(CommandLine& command, int* jobs) {
-  command.AddOption("--jobs,-j", jobs, "Threads for a folder of samples (default: one per CPU)")
+  command.AddOption("--jobs,-j", jobs, "Samples to work on at once")
       .Range(1, 1024)
+      .TypeName("N")
+      .ShowDefault(*jobs > 0 ? absl::StrCat(*jobs) : "one per CPU")
       .Group(kWorkGroup);
   AddProgressOption(command);
+}
+
+Option AddResumeOption(CommandLine& command, bool* resume) {
+  return command.AddFlag("--resume", resume, "Leave out results that are there already")
+      .Group(kOutputGroup);
 }
 
 void AddProgressOption(CommandLine& command) {
@@ -177,6 +179,7 @@ Option AddThreadsOption(CommandLine& command, int* threads) {
       .AddOption("--threads", threads,
                  "Threads for operators; 0: as OMP_NUM_THREADS says, otherwise all cores")
       .Range(0, 1024)
+      .TypeName("N")
       .Group(kWorkGroup)
       .ShowDefault();
 }

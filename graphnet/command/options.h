@@ -30,15 +30,17 @@ void AddTrustOption(CommandLine& command, bool* trust);
 // without values that it should have and lacks (formats/find_values.h).
 void AddDrawWeightsOption(CommandLine& command);
 
-// Add IN, the input of a command: a sample in any format; or a sample or a folder of samples. Commands
-// that take many of both have AddInputList (command/inputs.h).
+// Adds IN, the input of a command: a sample in any format. Commands that take many have AddInputList
+// (command/inputs.h).
 Option AddSampleOption(CommandLine& command, std::string* in);
-Option AddSamplesOption(CommandLine& command, std::string* in);
 
-// Add --jobs, a number of threads (the default 0 is one per CPU), and --progress, for commands that
-// take many samples.
+// Add --jobs, the number of samples at once (0 is one per CPU), and --progress, for commands that take
+// many samples. The value that `jobs` has is the default.
 void AddJobsOption(CommandLine& command, int* jobs);
 void AddProgressOption(CommandLine& command);
+
+// Adds --resume, which leaves out what an earlier run of the command has written.
+Option AddResumeOption(CommandLine& command, bool* resume);
 
 // Adds -o, --out for a folder, which cannot be "-". `also` has more names for it.
 Option AddFolderOption(CommandLine& command, std::string* path, const std::string& help,

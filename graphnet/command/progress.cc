@@ -67,6 +67,7 @@ void Progress::Step(size_t done, size_t failed) {
 void Progress::Note(const std::string& line) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (shown_) std::fputs(kEraseLine, stderr);
+  std::fflush(stdout);  // The lines stay in order where both streams go to one place.
   WriteAside(absl::StrCat(line, "\n"));
   shown_ = false;
 }

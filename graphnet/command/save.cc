@@ -14,6 +14,7 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/command/batch.h"
+#include "graphnet/command/inputs.h"
 #include "graphnet/command/messages.h"
 #include "graphnet/command/options.h"
 #include "graphnet/view/draw_picture.h"
@@ -76,7 +77,7 @@ std::string TargetHelp() {
 }
 
 std::string TargetsHelp() {
-  return absl::StrCat(TargetHelp(), "; for a folder of samples, the folder for all of them");
+  return absl::StrCat(TargetHelp(), "; for several samples, the folder for all of them, OUT/NAME");
 }
 
 Option AddOutputOptions(CommandLine& command, Output* output, const std::string& also,
@@ -173,24 +174,35 @@ absl::Status SaveSample(const Sample& sample, const Output& output, Losses* loss
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::map<std::string, Output>> OutputsOf(const std::vector<std::string>& inputs,
-                                                        const std::string& root,
+absl::StatusOr<std::map<std::string, Output>> OutputsOf(const std::vector<NamedInput>& inputs,
                                                         const Output& output) {
   if (output.path == "-")
-    return absl::InvalidArgumentError("the standard output takes one sample, not a folder of them");
+    return absl::InvalidArgumentError("the standard output takes one sample, not several");
+  if (!output.path.empty() && output.to.empty() && !output.format().is_folder) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        Printable(output.path, 1000), " is one file; several samples need a folder, and --to"));
+  }
   std::map<std::string, Output> outputs;
   ReservedPaths taken;
-  for (const std::string& input : inputs) {
-    Output& made = outputs[input] = output;
+  for (const NamedInput& input : inputs) {
+    Output& made = outputs[input.path] = output;
     if (output.path.empty()) continue;
-    const absl::StatusOr<const Format*> format = Recognise(input);
-    if (!format.ok()) continue;  // Loading it fails later, and the others go on.
-    if (made.to.empty()) made.to = (*format)->can_be_written() ? (*format)->name : "graphnet";
-    const std::string name = (*format)->is_folder ? input : WithoutEnding(input);
-    made.path = PathBelow(output.path, root, name) + EndingOf(made.format());
-    RETURN_IF_ERROR(ReservePath(made.path, input, &taken));
+    if (made.to.empty()) {
+      // What cannot be recognised fails later, when it is loaded, and the others go on.
+      const absl::StatusOr<const Format*> format = Recognise(input.path);
+      made.to = format.ok() && (*format)->can_be_written() ? (*format)->name : "graphnet";
+    }
+    made.path = JoinPath(output.path, absl::StrCat(input.name, EndingOf(made.format())));
+    RETURN_IF_ERROR(ReservePath(made.path, input.path, &taken));
   }
   return outputs;
+}
+
+bool IsThere(const Output& output) {
+  if (output.path.empty() || output.path == "-") return false;
+  if (!output.format().is_folder) return FileExists(output.path);
+  const absl::StatusOr<const Format*> there = Recognise(output.path);
+  return there.ok() && (*there)->is_folder;
 }
 
 }  // namespace graphnet

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/command/command_line.h"
+#include "graphnet/command/inputs.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/formats/losses.h"
 #include "graphnet/ir/sample.h"
@@ -61,12 +62,14 @@ absl::Status CheckOutput(const Output& output);
 // standard error says so.
 absl::Status SaveSample(const Sample& sample, const Output& output, Losses* losses = nullptr);
 
-// Returns the output of each of `inputs`, which are samples below the folder `root`: the same path
-// below `output`, with the ending of the format. Without --to, that is the format of the input.
-// InvalidArgument if two inputs would get the same output.
-absl::StatusOr<std::map<std::string, Output>> OutputsOf(const std::vector<std::string>& inputs,
-                                                        const std::string& root,
+// Returns the output of each of several inputs, by its path: OUT/NAME with the ending of the format.
+// Without --to, that is the format of the input. InvalidArgument if two inputs would get the same
+// output, if the output is the standard output, or if --out names a file.
+absl::StatusOr<std::map<std::string, Output>> OutputsOf(const std::vector<NamedInput>& inputs,
                                                         const Output& output);
+
+// Returns whether the output is there, and whole, as everything is that SaveSample has written.
+bool IsThere(const Output& output);
 
 }  // namespace graphnet
 

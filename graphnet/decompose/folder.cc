@@ -252,6 +252,15 @@ absl::StatusOr<DecompositionFiles> FindDecomposition(const std::string& given) {
   return files;
 }
 
+size_t NumPiecesIfWhole(const std::string& folder) {
+  const absl::StatusOr<DecompositionFiles> files = FindDecomposition(folder);
+  if (!files.ok() || files->config.empty()) return 0;
+  const absl::StatusOr<DecomposeConfig> config = ReadDecomposeConfig(files->config);
+  const bool is_whole =
+      config.ok() && config->is_done() && config->subgraphs.size() == files->pieces.size();
+  return is_whole ? files->pieces.size() : 0;
+}
+
 absl::StatusOr<Sample> ReadPiece(const std::string& path, bool with_weights) {
   return IsFolder(path) ? ReadGraphNetFolder(path) : ReadSampleFile(path, with_weights);
 }

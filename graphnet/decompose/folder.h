@@ -76,6 +76,8 @@ struct DecompositionFiles {
 // Finds the files. NotFound if there are no pieces; FailedPrecondition if two pieces have the same
 // number, or there are two configurations.
 absl::StatusOr<DecompositionFiles> FindDecomposition(const std::string& folder);
+// Returns the number of pieces if all that the configuration lists are there, 0 otherwise.
+size_t NumPiecesIfWhole(const std::string& folder);
 // Reads the piece at `path` and changes nothing in it.
 absl::StatusOr<Sample> ReadPiece(const std::string& path, bool with_weights);
 // Gives the ports of the pieces the names that they have in the configuration, since a folder may

@@ -116,8 +116,8 @@ grep -qE '^jit +1 +1 ' out.txt || { cat out.txt attention/jit.jsonl; fail attent
 mkdir bad
 printf 'graphnet.module 1\n\ngraph @forward(%%x : f32[2]) {\n  %%y = .view(%%x, 3)\n  return (%%y,)\n}\nend\n' >bad/view.gn
 printf 'graphnet.module 1\n\ngraph @forward(%%x : f32[2]) {\n  return (%%x,)\n}\nend\n' >bad/good.gn
-"$graphnet" bench bad --backend nope $quick -o badout >out.txt
-grep -q 'FAIL bad/view.gn: nope: eager_fail: ' out.txt && grep -qE '^nope +2 +1 +1' out.txt ||
+"$graphnet" bench bad --backend nope $quick -o badout >out.txt 2>err.txt
+grep -q 'FAIL bad/view.gn: nope: eager_fail: ' err.txt && grep -qE '^nope +2 +1 +1' out.txt ||
   { cat out.txt; fail bad; }
 
 # A sample that cannot be read makes the exit code 1, even after a resume.

@@ -162,15 +162,15 @@ grep -qE '^ *2 +2 +0 ' out.txt || fail "not both samples: $(cat out.txt)"
 [ -s many_pieces/deep/two_decomposed/subgraph_0/model.py ] || fail "no pieces of the second"
 echo nonsense >many/one/model.py
 code=0
-"$graphnet" decompose many -o more_pieces --every 8 >out.txt || code=$?
+"$graphnet" decompose many -o more_pieces --every 8 >out.txt 2>err.txt || code=$?
 [ "$code" -eq 2 ] || fail "a broken sample among others: exit code $code, wanted 2"
-grep -q '^FAIL many/one: ' out.txt || fail "the broken sample is not named"
+grep -q '^FAIL many/one: ' err.txt || fail "the broken sample is not named"
 [ -s more_pieces/deep/two_decomposed/subgraph_0/model.py ] || fail "no pieces of the whole one"
 
 code=0
-"$graphnet" decompose resnet.pb many/deep nowhere.pb -o several --every 8 >out.txt || code=$?
+"$graphnet" decompose resnet.pb many/deep nowhere.pb -o several --every 8 >out.txt 2>err.txt || code=$?
 [ "$code" -eq 2 ] || fail "several inputs, of which one is not there: exit code $code, wanted 2"
-grep -q '^FAIL nowhere.pb: ' out.txt || fail "the input that is not there is not named"
+grep -q '^FAIL nowhere.pb: ' err.txt || fail "the input that is not there is not named"
 [ -s several/resnet_decomposed/subgraph_0.pb ] || fail "no pieces of a file among several inputs"
 [ -s several/two_decomposed/subgraph_0/model.py ] || fail "no pieces of a folder among several inputs"
 

@@ -113,7 +113,7 @@ refused "excludes" stats whole.gn --json --all
 refused "excludes" passes dce --markdown
 refused "for one sample" opt folder --passes=dce --dump-changes
 refused "takes one sample" opt folder --passes=dce -o -
-refused "needs --to" convert folder -o converted
+refused "need --to" convert folder -o converted
 refused "for one sample" validate folder pieces --config nothing.json
 [ ! -e cut ] && [ ! -e repaired.gn ] || fail "an output in spite of the error"
 
@@ -131,7 +131,7 @@ END
 code=0
 (ulimit -v 4000000 && exec "$graphnet" check --calls --jobs 2 many) >out.txt 2>err.txt || code=$?
 [ "$code" -eq 1 ] || fail "one that needs too much memory among others: exit code $code: $(cat out.txt err.txt)"
-grep -q '^FAIL many/huge.gn: ' out.txt || fail "which one is not said: $(cat out.txt)"
+grep -q '^FAIL many/huge.gn: ' err.txt || fail "which one is not said: $(cat out.txt)"
 grep -q '^1 passed, 1 failed$' out.txt || fail "the other one did not go on: $(cat out.txt)"
 
 # --- Help, version, misspelled words.
@@ -144,7 +144,7 @@ commands=$(sed -n '/^Look at graphs/,/^Examples/p' out.txt | grep -c '^  [a-z]')
 # Each command is in a group of the help, as in the manual.
 [ "$commands" -eq "$("$graphnet" man --markdown | grep -c '^### ')" ] || fail "$commands commands in the help: $(cat out.txt)"
 refused "there is no command shwo; did you mean show?" shwo x
-refused "graphnet shapes: IN is required; see graphnet shapes --help" shapes
+refused "graphnet roundtrip: IN is required; see graphnet roundtrip --help" roundtrip -o out
 refused "graphnet: A subcommand is required"
 
 # --- Errors say what a file without a graph is.

@@ -80,7 +80,7 @@ cmp good/model.py from_pb/model.py
 
 # --- A folder of samples, with a report and a list ---
 status=0
-out=$("$graphnet" convert all --to paddle -o out --report r.json) || status=$?
+out=$("$graphnet" convert all --to paddle -o out --report r.json 2>&1) || status=$?
 [ "$status" -eq 2 ] || fail "status $status of a folder with one that fails"
 contains "$out" 'all/b/bad: no calls of Paddle: torch.nn.functional.max_pool1d (Paddle has no dilation)'
 contains "$out" '2 passed, 1 failed'
@@ -225,15 +225,15 @@ contains "$(cat attention/model.py)" "paddle.nn.functional.softmax"
 refuses 'no calls of Paddle: torch.nn.functional.max_pool1d' "$graphnet" convert all/b/bad --to paddle -o no
 [ ! -e no ] || fail "half a sample"
 echo a/none >bad.txt
-refuses 'bad.txt:1:1: a/none is not a sample' "$graphnet" convert all --list bad.txt --to paddle -o no
+refuses 'FAIL all/a/none: no such file or folder' "$graphnet" convert all --list bad.txt --to paddle -o no
 printf 'alone\na/../alone\n' >bad.txt
-refuses 'bad.txt:2:1: a/../alone is in line 1, too' "$graphnet" convert all --list bad.txt --to paddle -o no
+refuses 'bad.txt:2:1: alone is in line 1, too' "$graphnet" convert all --list bad.txt --to paddle -o no
 echo ../all/alone >bad.txt
 refuses 'is not a path below IN' "$graphnet" convert all --list bad.txt --to paddle -o no
 echo "# none" >bad.txt
 refuses 'names no sample' "$graphnet" convert all --list bad.txt --to paddle -o no
-refuses '--list is for a folder of samples' "$graphnet" convert good --list list.txt --to paddle -o no
-refuses '--list and --report are for --to paddle' "$graphnet" convert good --report r.json --to text -o no.gn
+refuses 'FAIL good/a/good: no such file or folder' "$graphnet" convert good --list list.txt --to paddle -o no
+refuses '--report is for --to paddle' "$graphnet" convert good --report r.json --to text -o no.gn
 cp -r good wrong
 sed -i 's/super().__init__()/&\n        self.fc = paddle.nn.Linear(4, 4)/' wrong/model.py
 refuses 'wrong/model.py:7:9: a sample that defines modules of its own is not a graph' "$graphnet" show wrong

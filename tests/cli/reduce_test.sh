@@ -28,7 +28,7 @@ grep -qE '^operators 42 -> 1, inputs 2 -> 1, elements 960 -> [0-9]; [0-9]+ tries
 "$graphnet" check long_reduced.gn >/dev/null
 grep -q '%v11 = torch.tanh(' long_reduced.gn || { cat long_reduced.gn; fail tanh; }
 "$graphnet" bench long_reduced.gn $(exec_with) "$(fault 'torch.tanh(' 'torch.sin(')" -o again \
-  --warmup 0 --trials 1 >out.txt
+  --warmup 0 --trials 1 >out.txt 2>&1
 grep -q 'FAIL long_reduced.gn: exec: accuracy' out.txt || { cat out.txt; fail again; }
 
 # --- A refusal, whose numbers may differ; as protobuf.
@@ -96,7 +96,7 @@ grep -qx 'ORACLE in/random.gn: cannot tell which side is wrong: it draws random 
   { cat out.txt; fail random; }
 [ "$(grep -c ORACLE out.txt)" -eq 2 ] || { cat out.txt; fail "right ones"; }
 "$graphnet" bench oracle/reduced/exec $(exec_with) "$(fault 'torch.tanh(' 'torch.sin(')" -o once \
-  --warmup 0 --trials 1 >out.txt
+  --warmup 0 --trials 1 >out.txt 2>&1
 grep -q 'FAIL oracle/reduced/exec/in/long.gn.gn: exec: accuracy' out.txt || { cat out.txt; fail reduced; }
 # Eager is wrong if float32 is not precise enough for it and the compiler computes in another way.
 "$graphnet" bench in/cancels.gn $(exec_with) "$(fault '100000000.0' '0.0')" --oracle -o eager \

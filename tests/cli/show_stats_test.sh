@@ -140,7 +140,7 @@ code=0
 "$graphnet" stats in >out.txt 2>err.txt || code=$?
 [ "$(grep -c '^in/[ab].txt$' out.txt)" -eq 2 ] || { cat out.txt; exit 1; }
 [ "$code" -eq 2 ] || { echo "FAILED: exit code $code" >&2; exit 1; }
-[ "$(wc -l <err.txt)" -eq 1 ] && grep -q '^graphnet: in/broken.txt:3:1: ' err.txt || { cat err.txt; exit 1; }
+[ "$(wc -l <err.txt)" -eq 1 ] && grep -q '^FAIL in/broken.txt:3:1: ' err.txt || { cat err.txt; exit 1; }
 
 "$graphnet" stats in/a.txt in/b.txt | grep -A4 '^total' | sed 's/  [0-9.]* KiB in.*//' >out.txt
 expect "stats of several inputs" <<'EOF'

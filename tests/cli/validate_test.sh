@@ -93,7 +93,7 @@ cp -r many/one many/two
 "$graphnet" decompose many -o many_pieces --every 8 >/dev/null
 expect 0 "valid" many many_pieces --jobs 2
 sed -i 's/False/True/' many_pieces/two_decomposed/subgraph_3/model.py
-expect 1 "INVALID many/two: E1 layout: piece 3" many many_pieces
+expect 1 "FAIL many/two: E1 layout: piece 3" many many_pieces
 
 # --- Bad input.
 expect 2 "no such file or folder" nowhere

@@ -150,10 +150,10 @@ class InputsTest(unittest.TestCase):
             shutil.copytree(self.path, above / "c")
             shutil.rmtree(above / "c" / "graphs.lance")
             told = self.run_tool("check", above, code=2)
-            self.assertRegex(told.stdout, r"FAIL [^\n]*above/c: [^\n]*graphs\.lance")
+            self.assertRegex(told.stderr, r"FAIL [^\n]*above/c: [^\n]*graphs\.lance")
             self.assertRegex(told.stdout, "4 passed, 1 failed")
             told = self.run_tool("check", above, code=2, GRAPHNET_PYTHON="/bin/false")
-            self.assertRegex(told.stdout, "FAIL [^\n]*above/c: a corpus needs Python, and /bin/false")
+            self.assertRegex(told.stderr, "FAIL [^\n]*above/c: a corpus needs Python, and /bin/false")
             told = self.run_tool("show", above / "c", code=2)
             self.assertRegex(told.stderr, r"above/c: [^\n]*graphs\.lance")
 
@@ -165,7 +165,7 @@ class InputsTest(unittest.TestCase):
                           "os.write(0, b'o' + (5).to_bytes(8, 'little') + b'a-123')\n")
         python.chmod(0o755)
         told = self.run_tool("stats", "my corpus", code=2, GRAPHNET_PYTHON=str(python)).stderr
-        self.assertEqual(told, "graphnet: my corpus/a-123: the process that works on the corpus has "
+        self.assertEqual(told, "FAIL my corpus/a-123: the process that works on the corpus has "
                                "ended or does not answer\n")
 
     def test_no_code_of_the_current_folder_runs(self) -> None:

@@ -80,7 +80,7 @@ class PiecesTest(unittest.TestCase):
 
     def test_all_pieces_of_a_folder_are_there(self) -> None:
         done = self.run_tool("decompose", "models", "--every", 20, "--into", self.path, code=2)
-        self.assertRegex(done.stdout, r"FAIL models/bad\.pb")
+        self.assertRegex(done.stderr, r"FAIL models/bad\.pb")
         self.assertRegex(done.stdout, r"samples +decomposed +failed +pieces\n *4 +3 +1 +\d+\n")
         corpus = Corpus(self.path)
         self.assertEqual(list(corpus.verify()), [])

@@ -139,7 +139,6 @@ def succeed(done, what):
     if done.returncode == 0:
         return done.stdout
     errors = [line for line in done.stderr.splitlines() if not re.match(r"(note|warning):", line)]
-    errors += [line for line in done.stdout.splitlines() if line.startswith("FAIL ")]
     if done.returncode not in (1, 2) or len(errors) != 1 or re.search(r"INTERNAL|internal error", errors[0]):
         raise Fault(f"{what}: exit {done.returncode}: {(done.stderr or done.stdout)[-500:]}")
     raise Refusal(errors[0])

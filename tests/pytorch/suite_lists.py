@@ -379,7 +379,7 @@ or the program must have been refused.
         if done.returncode < 0:
             run.tell(source, f"graphnet ended by signal {-done.returncode}: {done.stderr[-500:]}")
         refused: Dict[str, str] = {}
-        for line in (done.stdout + done.stderr).splitlines():
+        for line in done.stderr.splitlines():
             if match := re.search(r"FAIL \S*?(program_\w+)\.pt: (.*)", line):
                 refused.setdefault(match.group(1), re.sub(r"^.*\(node \S+\): ", "", match.group(2)))
         return refused

@@ -104,7 +104,6 @@ absl::StatusOr<CommandResult> ChooseSamples(const ChooseFlags& options) {
     }
     ++causes[CauseOf(inputs[i].path, statuses[i].message())];
     refused.push_back(SampleReport(inputs[i].path, statuses[i]));
-    absl::StrAppend(&aside, FailLine(inputs[i].path, statuses[i], "graphnet:", stderr), "\n");
   }
   const Choice choice = Choose(options.by, facts, choice_options);
   std::vector<SampleCopy> copies;

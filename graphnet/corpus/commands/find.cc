@@ -70,13 +70,13 @@ absl::StatusOr<Found> FindCallsIn(const std::string& path, const CallQuery& quer
 
 absl::StatusOr<CommandResult> Find(const FindFlags& options) {
   ASSIGN_OR_RETURN(const CallQuery query, CallQuery::Parse(options.query));
-  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindPaths(options.inputs));
+  ASSIGN_OR_RETURN(const std::vector<NamedInput> inputs, FindNamedInputs(options.inputs));
   if (options.csv) WriteOutput(CsvLine({"sample", "node", "target", "call", "line", "column"}));
   size_t calls = 0, samples = 0;
   BatchReport made = ReportBatch<Found>(
       inputs, options.jobs,
-      [&](const std::string& path, Found* found) -> absl::Status {
-        ASSIGN_OR_RETURN(*found, FindCallsIn(path, query, options.trust));
+      [&](const NamedInput& input, Found* found) -> absl::Status {
+        ASSIGN_OR_RETURN(*found, FindCallsIn(input.path, query, options.trust));
         return absl::OkStatus();
       },
       [&](size_t i, const absl::Status& status, Found& found, Report* sample) {
@@ -85,12 +85,12 @@ absl::StatusOr<CommandResult> Find(const FindFlags& options) {
         samples += found.count == 0 ? 0 : 1;
         sample->Add("calls", std::move(found.calls));
         if (found.count == 0) return;
-        const std::string lines = options.names ? absl::StrCat(Printable(inputs[i], 1000), "\n")
+        const std::string lines = options.names
+                                      ? absl::StrCat(Printable(inputs[i].path, 1000), "\n")
                                   : options.csv ? found.csv
                                                 : found.text;
         sample->Say(absl::StripSuffix(lines, "\n"));
-      },
-      /*is_list=*/true);
+      });
   made.report.Add("num_calls", calls);
   if (!WantsJson()) {
     absl::StrAppend(&made.aside, calls, " calls in ", samples, " of ",

@@ -66,6 +66,7 @@ struct DecomposeFlags {
   bool no_head_and_tail = false;
   bool minimal_inputs = false;
   bool dry_run = false;
+  bool resume = false;
   bool trust = false;
   int jobs = 0;
 };
@@ -135,6 +136,7 @@ absl::StatusOr<DecomposeConfig> ConfigOf(const DecomposeFlags& options) {
 
 struct DecomposeOutcome {
   size_t pieces = 0;
+  bool was_there = false;  // Nothing was cut.
   SampleRanges ranges;
   WriteReport written;
   // For a corpus: the pieces in protobuf form, each with its name.
@@ -316,10 +318,19 @@ absl::StatusOr<CommandResult> DecomposeAll(const std::vector<NamedInput>& inputs
   std::vector<Report> samples(WantsJson() ? inputs.size() : 0);
   absl::Status added;
   std::atomic<bool> is_lost = false;
+  size_t num_there = 0;
   const BatchCount count = RunBatch<DecomposeOutcome>(
       inputs, options.jobs,
       [&](const NamedInput& input, DecomposeOutcome* outcome) -> absl::Status {
         if (is_lost) return absl::CancelledError();
+        const size_t there = options.resume ? NumPiecesIfWhole(folder_of(input)) : 0;
+        if (there > 0) {
+          outcome->pieces = outcome->written.kept = there;
+          outcome->was_there = true;
+          outcome->report.Add("out", folder_of(input));
+          outcome->report.Add("there", true);
+          return absl::OkStatus();
+        }
         ASSIGN_OR_RETURN(*outcome, DecomposeOne(input, folder_of(input), config, options,
                                                 /*tells=*/WantsJson()));
         return absl::OkStatus();
@@ -329,12 +340,13 @@ absl::StatusOr<CommandResult> DecomposeAll(const std::vector<NamedInput>& inputs
         is_lost = !added.ok();
         if (is_lost) return std::string();
         sum.pieces += outcome.pieces;
+        num_there += outcome.was_there ? 1 : 0;
         if (status.ok() && !options.write_ranges.empty())
           ranges[inputs[i].name] = std::move(outcome.ranges);
         sum.written.written += outcome.written.written;
         sum.written.kept += outcome.written.kept;
         if (!status.ok()) ++reasons[Reason(status)];
-        if (!WantsJson()) return FailLine(inputs[i].path, status);
+        if (!WantsJson()) return std::string();
         samples[i] = SampleReport(inputs[i].path, status);
         if (status.ok()) samples[i].Append(std::move(outcome.report));
         return std::string();
@@ -352,6 +364,7 @@ absl::StatusOr<CommandResult> DecomposeAll(const std::vector<NamedInput>& inputs
   table.Add(std::move(row));
   Report report = SamplesReport(std::move(samples), count.failed);
   report.Add("", std::move(table));
+  if (num_there > 0) report.Say(absl::StrCat(num_there, " were there"));
   for (const auto& [reason, times] : reasons)
     report.Say(absl::StrCat("failed ", times, ": ", reason));
   return Finish(std::move(report), count.ExitCode(), corpus);
@@ -364,9 +377,8 @@ absl::StatusOr<CommandResult> CutAll(const std::vector<NamedInput>& inputs,
   if (!options.into.empty() && !options.dry_run) {
     ASSIGN_OR_RETURN(corpus, CorpusWriter::Open(options.into));
   }
-  const std::vector<std::string>& in = options.inputs.in;
-  if (!options.inputs.list.empty() || in.size() > 1 || inputs.size() > 1 ||
-      IsFolderOfSamples(in[0]) || !options.write_ranges.empty() || options.typical)
+  if (!IsOneSample(options.inputs) || inputs.size() > 1 || !options.write_ranges.empty() ||
+      options.typical)
     return DecomposeAll(inputs, config, options, corpus.get());
   const NamedInput& input = inputs[0];
   const bool beside = options.out.empty() && !options.dry_run && corpus == nullptr;
@@ -528,6 +540,8 @@ void DeclareDecompose(CommandLine& command) {
           "With --typical: how many sequences are listed (100; 0: all)")
       .Range(int64_t{0}, int64_t{1} << 31)
       .Needs(typical);
+  const Option resume = AddResumeOption(command, &options->resume);
+  resume.Excludes(into);
   command
       .AddOption(
           "--write-ranges", &options->write_ranges,
@@ -535,7 +549,8 @@ void DeclareDecompose(CommandLine& command) {
           "and split_results.json, and with --kernels as cumsum_num_kernels.json; without --out "
           "and --into, write no pieces")
       .TypeName("DIR")
-      .Group(kOutputGroup);
+      .Group(kOutputGroup)
+      .Excludes(resume);
   const std::map<std::string, PieceFormat> formats = {{"graphnet", PieceFormat::kGraphNetFolder},
                                                       {"protobuf", PieceFormat::kProtobuf}};
   const Option to =
@@ -558,7 +573,8 @@ void DeclareDecompose(CommandLine& command) {
   AddJsonOption(
       command,
       "samples with path, pieces (start, end, inputs, outputs, bytes_in), num_operators, "
-      "notes, out, written and kept; into: what was added to a corpus; with --typical also "
+      "notes, out, written, kept and there, if --resume left it out; into: what was added to a "
+      "corpus; with --typical also "
       "sequences with occurrences, operators, samples, path, start, end and names, found, and "
       "num_ranges");
   command.Run([options, to] {

@@ -133,19 +133,22 @@ Output OutputOf(const NamedInput& input, const MatchOptions& options) {
   return out;
 }
 
-// Writes the pieces that are the first of their kinds into `folder`. `failed` gets a line for each
-// sample of which that fails, `first` the first error.
+// Writes the pieces that are the first of their kinds into `folder`. `first` gets the first error.
 BatchCount WritePieces(const CallQuery& query, const std::vector<NamedInput>& inputs,
                        const AllMatches& all, const MatchOptions& options,
-                       const std::string& folder, std::string* failed, absl::Status* first) {
-  std::vector<size_t> owners;
+                       const std::string& folder, absl::Status* first) {
+  std::vector<NamedInput> owners;
+  std::vector<size_t> places;  // in all inputs
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!all.first[i].empty()) owners.push_back(i);
+    if (all.first[i].empty()) continue;
+    owners.push_back(inputs[i]);
+    places.push_back(i);
   }
   struct None {};
   return RunBatch<None>(
       owners, options.jobs,
-      [&](const size_t owner, None*) -> absl::Status {
+      [&](const NamedInput& input, None*) -> absl::Status {
+        const size_t owner = places[static_cast<size_t>(&input - owners.data())];
         Output out = OutputOf(inputs[owner], options);
         MatchesOfSample again;
         auto next = all.first[owner].begin();
@@ -167,11 +170,8 @@ BatchCount WritePieces(const CallQuery& query, const std::vector<NamedInput>& in
                                                            sources);
                             });
       },
-      [&](size_t i, const absl::Status& status, None&) {
+      [&](size_t, const absl::Status& status, None&) {
         first->Update(status);
-        if (!status.ok())
-          absl::StrAppend(failed, FailLine(inputs[owners[i]].path, status, "graphnet:", stderr),
-                          "\n");
         return std::string();
       });
 }
@@ -228,7 +228,6 @@ absl::StatusOr<CommandResult> CutMatches(const CallQuery& query,
   absl::flat_hash_map<std::string, size_t> by_key;
   std::vector<MatchesOfSample> found(inputs.size());
   std::vector<Report> samples;
-  std::string aside;
   BatchCount count = RunBatch<MatchesOfSample>(
       inputs, options.jobs,
       [&](const NamedInput& input, MatchesOfSample* result) {
@@ -242,8 +241,6 @@ absl::StatusOr<CommandResult> CutMatches(const CallQuery& query,
       [&](size_t i, const absl::Status& status, MatchesOfSample& result) {
         found[i] = std::move(result);
         if (WantsJson() && !status.ok()) samples.push_back(SampleReport(inputs[i].path, status));
-        if (!WantsJson() && !status.ok())
-          absl::StrAppend(&aside, FailLine(inputs[i].path, status, "graphnet:", stderr), "\n");
         return std::string();
       });
   // The first of each kind is found in the order of the inputs.
@@ -278,15 +275,15 @@ absl::StatusOr<CommandResult> CutMatches(const CallQuery& query,
     RETURN_IF_ERROR(
         WriteFolderAtomic(folder, /*replace=*/is_there, [&](const std::string& to) -> absl::Status {
           absl::Status first;
-          const BatchCount written = WritePieces(query, inputs, all, options, to, &aside, &first);
+          const BatchCount written = WritePieces(query, inputs, all, options, to, &first);
           count.failed += written.failed;
           return written.failed < written.done ? absl::OkStatus() : first;
         }));
   }
   Report report = ReportOf(all, options, count.done - std::min(count.done, count.failed));
   report.Add("failed", std::move(samples));
-  if (count.failed == 0 && all.matches == 0) return CommandResult(std::move(report), 1, aside);
-  return CommandResult(std::move(report), count.ExitCode(), aside);
+  if (count.failed == 0 && all.matches == 0) return CommandResult(std::move(report), 1);
+  return CommandResult(std::move(report), count.ExitCode());
 }
 
 }  // namespace graphnet

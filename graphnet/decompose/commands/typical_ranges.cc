@@ -71,7 +71,7 @@ absl::StatusOr<TypicalResult> FindTypicalRanges(const std::vector<NamedInput>& i
       [&](size_t i, const absl::Status& status, TypicalSequences::Graph& graph) {
         graphs[i] = std::move(graph);
         statuses[i] = status;
-        return WantsJson() ? "" : FailLine(inputs[i].path, status);
+        return "";
       });
   TypicalSequences search;
   std::vector<const NamedInput*> searched;

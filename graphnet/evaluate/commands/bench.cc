@@ -1,6 +1,7 @@
 #include "graphnet/evaluate/bench.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
@@ -12,12 +13,12 @@
 #include "absl/strings/str_format.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
+#include "graphnet/command/batch.h"
 #include "graphnet/command/command.h"
 #include "graphnet/command/json.h"
 #include "graphnet/command/messages.h"
 #include "graphnet/command/options.h"
 #include "graphnet/command/progress.h"
-#include "graphnet/command/terminal.h"
 #include "graphnet/evaluate/bench_report.h"
 #include "graphnet/evaluate/commands/bench_options.h"
 #include "graphnet/evaluate/failure_kind.h"
@@ -41,40 +42,40 @@ std::string FreeFolder() {
   return folder;
 }
 
-// Returns the lines to print at once for a sample; none if it is correct.
-std::string FailureLines(const std::string& path, const Backend& backend,
-                         const BenchOutcome& outcome) {
+// Prints at once what is found of a sample: a failure on the standard error.
+void PrintOutcome(const std::string& path, const Backend& backend, const BenchOutcome& outcome,
+                  Progress* progress) {
   const SampleResult& result = outcome.result;
   const Outcome how = FailureKindOf(result).outcome;
-  if (how == Outcome::kCorrect) return "";
+  if (WantsJson() || how == Outcome::kCorrect) return;
+  const std::string shown = Printable(path, 1000);
   if (how == Outcome::kBlind) {
-    return absl::StrCat("BLIND ", Printable(path, 1000), ": ", backend.shown(), ": ",
-                        DescribeBlind(result.blind), "\n");
+    progress->Print(absl::StrCat("BLIND ", shown, ": ", backend.shown(), ": ",
+                                 DescribeBlind(result.blind), "\n"));
+    return;
   }
   const std::string reason = result.reason.empty() ? "" : absl::StrCat(": ", result.reason);
-  std::string lines = absl::StrCat(Red("FAIL"), " ", Printable(path, 1000), ": ", backend.shown(),
-                                   ": ", OutcomeName(how), reason, "\n");
-  if (!outcome.oracle.has_value()) return lines;
-  return absl::StrCat(lines, "ORACLE ", Printable(path, 1000), ": ",
-                      DescribeFinding(*outcome.oracle, backend.shown()), "\n");
+  progress->Note(FailLine(
+      path, absl::UnknownError(absl::StrCat(backend.shown(), ": ", OutcomeName(how), reason))));
+  if (!outcome.oracle.has_value()) return;
+  progress->Print(absl::StrCat("ORACLE ", shown, ": ",
+                               DescribeFinding(*outcome.oracle, backend.shown()), "\n"));
 }
 
 absl::StatusOr<BenchResults> RunWithProgress(BenchRun run) {
   std::unique_ptr<Progress> progress;
-  const auto print = [&](const std::string& lines) {
-    if (WantsJson() || lines.empty()) return;
-    progress->Print(lines);
-    std::fflush(stdout);  // The next one may take long.
-  };
   run.host = HostOfTool();
   run.observe = ObserverOfTool();
   run.listener.on_begin = [&](size_t samples) { progress = std::make_unique<Progress>(samples); };
   run.listener.on_outcome = [&](const std::string& path, const Backend& backend,
                                 const BenchOutcome& outcome) {
-    print(FailureLines(path, backend, outcome));
+    PrintOutcome(path, backend, outcome, progress.get());
+    std::fflush(stdout);  // The next one may take long.
   };
   run.listener.on_step = [&](size_t done, size_t wrong) { progress->Step(done, wrong); };
-  run.listener.on_note = [&](const std::string& note) { print(NoteLine(note)); };
+  run.listener.on_note = [&](const std::string& note) {
+    if (!WantsJson()) progress->Print(NoteLine(note));
+  };
   return RunBench(run);
 }
 
@@ -108,9 +109,10 @@ absl::StatusOr<CommandResult> RunAndTell(BenchFlags options) {
   const std::vector<BackendResults>& results = made.backends;
   Report report;
   Json unusable = Json::List();
+  std::string failures;
   for (const absl::Status& status : made.unusable) {
     unusable.push_back(ErrorJson(status));
-    report.Say(absl::StrCat(Red("FAIL"), " ", status.message()));
+    if (!WantsJson()) absl::StrAppend(&failures, FailLine("", status), "\n");
   }
   report.Append(ReportOf(results));
   if (!made.unusable.empty()) report.Add("unusable", std::move(unusable));
@@ -122,7 +124,11 @@ absl::StatusOr<CommandResult> RunAndTell(BenchFlags options) {
         one.samples, [](const auto& entry) { return entry.second.outcome == Outcome::kCorrect; });
   });
   const bool is_fine = all_loaded && (all_right || !options.strict);
-  return CommandResult(std::move(report), !made.unusable.empty() ? 2 : is_fine ? 0 : 1);
+  return CommandResult(std::move(report),
+                       !made.unusable.empty() ? 2
+                       : is_fine              ? 0
+                                              : 1,
+                       std::move(failures));
 }
 
 void DeclareBench(CommandLine& command) {
@@ -169,16 +175,11 @@ void DeclareBench(CommandLine& command) {
       .Range(0.01, 1e6)
       .ShowDefault();
   AddMemoryOption(command, &options->run);
-  command
-      .AddOption("--jobs,-j", &options->run.jobs,
-                 "Samples to run at once; more than one makes times unsteady")
-      .Range(1, 1024)
-      .ShowDefault();
+  AddJobsOption(command, &options->run.jobs);
   command.AddFlag(
       "--strict", &options->strict,
       "Exit with 1 if a backend is wrong on a sample, or if a wrong answer would have passed");
   AddExecOptions(command, &settings);
-  AddProgressOption(command);
   AddTrustOption(command, &options->run.trust);
   AddDrawWeightsOption(command);
   AddJsonOption(command, "backends with log, samples, outcomes and median_speedup");

@@ -30,13 +30,13 @@ struct CheckOutcome : FormsOutcome {
 };
 
 absl::StatusOr<CommandResult> Check(const CheckFlags& options) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindPaths(options.inputs));
+  ASSIGN_OR_RETURN(const std::vector<NamedInput> inputs, FindNamedInputs(options.inputs));
   std::map<std::string, size_t> not_applicable;
   BatchReport made = ReportBatch<CheckOutcome>(
       inputs, options.jobs,
-      [&](const std::string& path, CheckOutcome* outcome) {
+      [&](const NamedInput& input, CheckOutcome* outcome) {
         const auto begin = std::chrono::steady_clock::now();
-        absl::Status status = CheckForms(path, options.trust, options.calls, outcome);
+        absl::Status status = CheckForms(input.path, options.trust, options.calls, outcome);
         const auto end = std::chrono::steady_clock::now();
         outcome->seconds = std::chrono::duration<double>(end - begin).count();
         return status;

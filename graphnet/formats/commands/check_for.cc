@@ -136,7 +136,7 @@ MissingCalls MissingFor(absl::string_view target, const Sample& sample) {
 
 absl::StatusOr<CommandResult> CheckFor(const CheckForFlags& flags) {
   for (const std::string& target : flags.targets) RETURN_IF_ERROR(CheckTargetName(target));
-  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindPaths(flags.inputs));
+  ASSIGN_OR_RETURN(const std::vector<NamedInput> inputs, FindNamedInputs(flags.inputs));
   Table table = {{"", "sample"}};
   for (const std::string& target : flags.targets) table.AddColumn({"", target});
   std::vector<std::vector<Cell>> rows(inputs.size());
@@ -144,8 +144,8 @@ absl::StatusOr<CommandResult> CheckFor(const CheckForFlags& flags) {
   bool is_any_missing = false;
   BatchReport made = ReportBatch<AllMissing>(
       inputs, flags.jobs,
-      [&](const std::string& path, AllMissing* missing) {
-        absl::StatusOr<Sample> sample = Load(path, {.trust = flags.trust, .weights = true});
+      [&](const NamedInput& input, AllMissing* missing) {
+        absl::StatusOr<Sample> sample = Load(input.path, {.trust = flags.trust, .weights = true});
         if (!sample.ok()) return sample.status();
         for (const std::string& target : flags.targets)
           missing->push_back(MissingFor(target, *sample));
@@ -153,7 +153,7 @@ absl::StatusOr<CommandResult> CheckFor(const CheckForFlags& flags) {
       },
       [&](size_t i, const absl::Status& status, const AllMissing& missing, Report* sample) {
         if (!status.ok()) return;
-        rows[i] = {inputs[i]};
+        rows[i] = {inputs[i].path};
         Report targets;
         for (size_t t = 0; t < missing.size(); ++t) {
           Report target;
@@ -176,7 +176,8 @@ absl::StatusOr<CommandResult> CheckFor(const CheckForFlags& flags) {
     made.report.Add(
         "", MissingTable(all[t], absl::StrCat(flags.targets[t], " lacks"), /*by_count=*/true));
   }
-  if (made.count.failed == 0 && is_any_missing) return CommandResult(std::move(made.report), 1);
+  if (made.count.failed == 0 && is_any_missing)
+    return CommandResult(std::move(made.report), 1, std::move(made.aside));
   return std::move(made).Converted();
 }
 

@@ -7,6 +7,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/command/batch.h"
 #include "graphnet/command/command.h"
+#include "graphnet/command/inputs.h"
 #include "graphnet/command/json.h"
 #include "graphnet/command/options.h"
 #include "graphnet/command/save.h"
@@ -25,6 +26,13 @@ struct ConvertFlags : PaddleFlags {
   InputOptions inputs;
   bool lift = false;
   bool strip = false;
+  bool resume = false;
+};
+
+// What became of one of several samples.
+struct ConvertOutcome {
+  Losses lost;
+  bool was_there = false;
 };
 
 absl::Status ConvertOne(const std::string& path, const Output& out, const ConvertFlags& options,
@@ -65,54 +73,62 @@ void Tell(const Output& out, const Losses& losses, Report* sample) {
 }
 
 absl::StatusOr<CommandResult> Convert(const ConvertFlags& options) {
-  // If the output is a file, IN must be one sample; loading it tells what the folder is instead.
   RETURN_IF_ERROR(CheckOutput(options.out));
-  const bool to_file = options.out.to.empty() && !options.out.format().is_folder;
-  if (options.out.to == "paddle") return ConvertToPaddle(options, options.out);
-  if (!options.list.empty() || !options.report.empty())
-    return absl::InvalidArgumentError("--list and --report are for --to paddle");
+  if (options.out.to == "paddle") {
+    if (options.resume)
+      return absl::InvalidArgumentError("--resume: a conversion to Paddle reports on all samples");
+    return ConvertToPaddle(options, options.out);
+  }
+  if (!options.report.empty()) return absl::InvalidArgumentError("--report is for --to paddle");
   if (!options.paddle_python.empty())
     return absl::InvalidArgumentError("--paddle-python is for --to paddle");
-  if (!IsFolderOfSamples(options.in) || to_file) {
+  // If the output is a file, IN must be one sample; loading it tells what a folder is instead.
+  const bool to_file = options.out.to.empty() && !options.out.format().is_folder;
+  const InputList& given = options.samples;
+  if (IsOneSample(given) || (to_file && given.list.empty() && given.in.size() == 1)) {
+    const std::string& path = given.in[0];
     Losses losses;
-    RETURN_IF_ERROR(ConvertOne(options.in, options.out, options, &losses));
+    RETURN_IF_ERROR(ConvertOne(path, options.out, options, &losses));
     Report sample;
     Tell(options.out, losses, &sample);
-    return CommandResult(SamplesReport(options.in, std::move(sample)), 0,
-                         LossNote(losses, options.out));
+    return CommandResult(SamplesReport(path, std::move(sample)), 0, LossNote(losses, options.out));
   }
-  if (options.out.to.empty())
-    return absl::InvalidArgumentError("a folder of samples needs --to, the format of all outputs");
-  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
-  ASSIGN_OR_RETURN(const auto outputs, OutputsOf(inputs, options.in, options.out));
+  if (options.out.to.empty() && !to_file)
+    return absl::InvalidArgumentError("several samples need --to, the format of all outputs");
+  ASSIGN_OR_RETURN(const std::vector<NamedInput> inputs, FindNamedInputs(given));
+  ASSIGN_OR_RETURN(const auto outputs, OutputsOf(inputs, options.out));
   Losses lost;
-  BatchReport made = ReportBatch<Losses>(
+  size_t there = 0;
+  BatchReport made = ReportBatch<ConvertOutcome>(
       inputs, options.jobs,
-      [&](const std::string& path, Losses* losses) {
-        return ConvertOne(path, outputs.at(path), options, losses);
+      [&](const NamedInput& input, ConvertOutcome* outcome) -> absl::Status {
+        const Output& out = outputs.at(input.path);
+        outcome->was_there = options.resume && IsThere(out);
+        if (outcome->was_there) return absl::OkStatus();
+        return ConvertOne(input.path, out, options, &outcome->lost);
       },
-      [&](size_t i, const absl::Status& status, const Losses& losses, Report* sample) {
-        lost.Add(losses);
-        if (status.ok()) Tell(outputs.at(inputs[i]), losses, sample);
+      [&](size_t i, const absl::Status& status, const ConvertOutcome& outcome, Report* sample) {
+        lost.Add(outcome.lost);
+        there += outcome.was_there ? 1 : 0;
+        if (status.ok()) Tell(outputs.at(inputs[i].path), outcome.lost, sample);
+        if (outcome.was_there) sample->Add("there", true);
       });
-  made.report.Say(CountLine(made.count));
-  made.aside = LossNote(lost, options.out);
+  made.report.Say(CountLine(made.count, there));
+  made.aside += LossNote(lost, options.out);
   return std::move(made).Converted();
 }
 
 void DeclareConvert(CommandLine& command) {
   auto options = std::make_shared<ConvertFlags>();
-  AddSamplesOption(command, &options->in);
-  AddOutputOptions(command, &options->out, ",OUT", TargetsHelp()).Required();
+  AddInputList(command, &options->samples, /*last_is_out=*/true);
+  AddOutputOptions(command, &options->out, "",
+                   absl::StrCat(TargetsHelp(), "; without -o, the last IN names it"))
+      .Required();
+  AddResumeOption(command, &options->resume);
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   AddDrawWeightsOption(command);
   AddInputOptions(command, &options->inputs);
-  command
-      .AddOption("--list", &options->list,
-                 "With --to paddle: file that lists the samples to convert, one path below IN "
-                 "per line; # begins a comment")
-      .TypeName("FILE");
   command
       .AddOption("--report", &options->report,
                  "With --to paddle: file for the results of all samples, as JSON")
@@ -136,7 +152,10 @@ void DeclareConvert(CommandLine& command) {
                "Write the values of parameters and buffers into the protobuf, not beside it; up "
                "to 2 GiB")
       .Excludes(strip);
-  AddJsonOption(command, "samples with path, out and lost, counts of what the format cannot hold");
+  AddJsonOption(
+      command,
+      "samples with path, out, lost, counts of what the format cannot hold, and there, if "
+      "--resume left it out");
   command.Run([options] { return Convert(*options); });
 }
 
@@ -146,6 +165,7 @@ const RegisteredCommand kConvert({.name = "convert",
                                   .declare = DeclareConvert,
                                   .examples = {"graphnet convert samples/resnet.pt resnet18",
                                                "graphnet convert samples/vit.pt vit.pt2",
+                                               "graphnet convert samples/*.pb -o text --to text",
                                                "graphnet convert samples/unet.pb unet.mlir"}});
 
 }  // namespace

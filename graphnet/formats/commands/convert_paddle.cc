@@ -13,16 +13,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "graphnet/base/file.h"
-#include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
 #include "graphnet/command/batch.h"
+#include "graphnet/command/inputs.h"
 #include "graphnet/command/json.h"
 #include "graphnet/command/progress.h"
 #include "graphnet/command/save.h"
@@ -37,33 +34,6 @@ namespace {
 
 constexpr char kFullList[] = "torch_to_paddle_samples_list_full.txt";
 constexpr char kRunList[] = "torch_to_paddle_samples_list.txt";
-
-// Returns the paths below `root` that a list names.
-absl::StatusOr<std::vector<std::string>> ReadList(const std::string& list,
-                                                  const std::string& root) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(list, kMaxTextFileBytes));
-  std::vector<std::string> paths;
-  std::map<std::string, size_t> lines;
-  size_t line = 0;
-  for (absl::string_view row : absl::StrSplit(text, '\n')) {
-    ++line;
-    row = absl::StripAsciiWhitespace(row.substr(0, row.find('#')));
-    if (row.empty()) continue;
-    const auto refuse = [&](absl::string_view why) {
-      return ErrorAt(list, line, 1, absl::StrCat(Printable(row, 1000), " ", why));
-    };
-    const std::filesystem::path path = std::filesystem::path(std::string(row)).lexically_normal();
-    if (path.is_absolute() || absl::StartsWith(path.string(), ".."))
-      return refuse("is not a path below IN");
-    const auto [it, is_new] = lines.emplace(path.string(), line);
-    if (!is_new) return refuse(absl::StrCat("is in line ", it->second, ", too"));
-    paths.push_back(JoinPath(root, path.string()));
-    if (!Recognise(paths.back()).ok()) return refuse("is not a sample");
-  }
-  if (paths.empty())
-    return absl::InvalidArgumentError(absl::StrCat(Printable(list, 1000), ": names no sample"));
-  return paths;
-}
 
 struct Converted {
   PaddleCoverage coverage;
@@ -200,9 +170,11 @@ class PaddleReport {
   size_t left_ = 0;
 };
 
-// Returns the path below the folder of samples.
-std::string NameOf(const std::string& path, const std::string& root) {
-  return std::filesystem::path(path).lexically_relative(root).string();
+// Returns the path below the folder of samples, which is that of a line of a list.
+std::string NameOf(const NamedInput& input) {
+  const std::string below =
+      std::filesystem::path(input.path).lexically_relative(input.root).string();
+  return below.empty() || below == "." ? BaseName(input.path) : below;
 }
 
 absl::Status RunOne(PaddleRunner& runner, const std::string& path) {
@@ -210,20 +182,20 @@ absl::Status RunOne(PaddleRunner& runner, const std::string& path) {
 }
 
 // Runs the samples one after the other, because each may need all memory. Returns how many failed.
-size_t RunAll(PaddleRunner& runner, const std::vector<std::string>& inputs, const std::string& root,
+size_t RunAll(PaddleRunner& runner, const std::vector<NamedInput>& inputs,
               const std::vector<size_t>& written, const std::map<std::string, Output>& outputs,
               PaddleReport* report, std::vector<Report>* samples) {
   Progress progress(written.size());
   size_t failed = 0;
   size_t done = 0;
   for (const size_t i : written) {
-    const absl::Status status = RunOne(runner, outputs.at(inputs[i]).path);
-    report->AddRun(NameOf(inputs[i], root), status);
+    const absl::Status status = RunOne(runner, outputs.at(inputs[i].path).path);
+    report->AddRun(NameOf(inputs[i]), status);
     (*samples)[i].Add("run_status", status.ok() ? "success" : "failed");
     if (!status.ok()) {
       ++failed;
       (*samples)[i].Add("run_error", ErrorJson(status));
-      if (!WantsJson()) progress.Print(FailLine(inputs[i], status) + "\n");
+      if (!WantsJson()) progress.Note(FailLine(inputs[i].path, status));
     }
     progress.Step(++done, failed);
   }
@@ -242,20 +214,21 @@ Report Told(const std::string& path, const absl::Status& status, const Output& o
 
 absl::StatusOr<CommandResult> ConvertSingle(const PaddleFlags& flags, const Output& out,
                                             PaddleRunner* runner) {
+  const std::string& in = flags.samples.in[0];
   Converted converted;
-  const absl::Status status = ConvertOne(flags.in, out, flags.trust, &converted);
+  const absl::Status status = ConvertOne(in, out, flags.trust, &converted);
   PaddleReport report;
-  report.Add(flags.in, status, converted.coverage);
+  report.Add(in, status, converted.coverage);
   absl::Status run;
   if (status.ok() && runner != nullptr) {
     run = RunOne(*runner, out.path);
-    report.AddRun(flags.in, run);
+    report.AddRun(in, run);
   }
   if (!flags.report.empty()) RETURN_IF_ERROR(report.Write(flags.report));
   RETURN_IF_ERROR(status);
   RETURN_IF_ERROR(run);
-  return CommandResult(SamplesReport({Told(flags.in, status, out, converted.lost)}, /*failed=*/0),
-                       0, LossNote(converted.lost, out));
+  return CommandResult(SamplesReport({Told(in, status, out, converted.lost)}, /*failed=*/0), 0,
+                       LossNote(converted.lost, out));
 }
 
 }  // namespace
@@ -266,38 +239,28 @@ absl::StatusOr<CommandResult> ConvertToPaddle(const PaddleFlags& flags, const Ou
     ASSIGN_OR_RETURN(runner,
                      PaddleRunner::Start(flags.paddle_python, absl::Seconds(flags.timeout_s)));
   }
-  if (!IsFolderOfSamples(flags.in)) {
-    if (!flags.list.empty())
-      return absl::InvalidArgumentError(absl::StrCat("--list is for a folder of samples, and ",
-                                                     Printable(flags.in, 1000), " is not one"));
-    return ConvertSingle(flags, out, runner.get());
-  }
-  std::vector<std::string> inputs;
-  if (flags.list.empty()) {
-    ASSIGN_OR_RETURN(inputs, FindInputs({flags.in}));
-  } else {
-    ASSIGN_OR_RETURN(inputs, ReadList(flags.list, flags.in));
-  }
-  ASSIGN_OR_RETURN(const auto outputs, OutputsOf(inputs, flags.in, out));
+  if (IsOneSample(flags.samples)) return ConvertSingle(flags, out, runner.get());
+  ASSIGN_OR_RETURN(const std::vector<NamedInput> inputs, FindNamedInputs(flags.samples));
+  ASSIGN_OR_RETURN(const auto outputs, OutputsOf(inputs, out));
   PaddleReport report;
   Losses lost;
   std::vector<Report> samples(inputs.size());
   std::vector<size_t> written;
   const BatchCount count = RunBatch<Converted>(
       inputs, flags.jobs,
-      [&](const std::string& path, Converted* converted) {
-        return ConvertOne(path, outputs.at(path), flags.trust, converted);
+      [&](const NamedInput& input, Converted* converted) {
+        return ConvertOne(input.path, outputs.at(input.path), flags.trust, converted);
       },
       [&](size_t i, const absl::Status& status, const Converted& converted) {
-        report.Add(NameOf(inputs[i], flags.in), status, converted.coverage);
+        report.Add(NameOf(inputs[i]), status, converted.coverage);
         if (status.ok()) written.push_back(i);
-        samples[i] = Told(inputs[i], status, outputs.at(inputs[i]), converted.lost);
+        samples[i] = Told(inputs[i].path, status, outputs.at(inputs[i].path), converted.lost);
         if (status.ok()) lost.Add(converted.lost);
-        return WantsJson() ? "" : FailLine(inputs[i], status);
+        return "";
       });
   size_t failed_runs = 0;
   if (runner != nullptr) {
-    failed_runs = RunAll(*runner, inputs, flags.in, written, outputs, &report, &samples);
+    failed_runs = RunAll(*runner, inputs, written, outputs, &report, &samples);
   }
   RETURN_IF_ERROR(report.WriteLists(out.path));
   if (!flags.report.empty()) RETURN_IF_ERROR(report.Write(flags.report));

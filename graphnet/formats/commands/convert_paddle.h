@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "graphnet/command/inputs.h"
 #include "graphnet/command/result.h"
 #include "graphnet/command/save.h"
 
@@ -12,8 +13,7 @@ namespace graphnet {
 
 // The options of `convert` that count with --to paddle.
 struct PaddleFlags {
-  std::string in;
-  std::string list;    // file with the paths below `in` to convert; empty: all
+  InputList samples;
   std::string report;  // file to write; empty: none
   bool trust = false;
   int jobs = 0;
@@ -22,8 +22,8 @@ struct PaddleFlags {
   double timeout_s = 300;  // time limit for running one sample
 };
 
-// Writes each converted sample to the same path below `out`, or to `out` itself if `in` is one
-// sample. A sample with calls that Paddle lacks fails and is not written. For a folder of samples,
+// Writes each converted sample to OUT/NAME, or to `out` itself if it is given one sample. A sample with
+// calls that Paddle lacks fails and is not written. For several samples,
 // torch_to_paddle_samples_list_full.txt in `out` lists the written ones, and
 // torch_to_paddle_samples_list.txt those that Paddle ran. The exit code is 2 if any failed.
 absl::StatusOr<CommandResult> ConvertToPaddle(const PaddleFlags& flags, const Output& out);

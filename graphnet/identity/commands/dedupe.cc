@@ -158,7 +158,7 @@ absl::StatusOr<Duplicates> FindDuplicates(const DedupeFlags& options) {
       [&](size_t i, const absl::Status& status, SampleIdentity& found) {
         all.statuses[i] = status;
         all.found[i] = std::move(found);
-        return WantsJson() ? "" : FailLine(all.inputs[i].path, status);
+        return "";
       });
   RETURN_IF_ERROR(FindGroups(options, &all));
   return all;
@@ -214,7 +214,7 @@ absl::StatusOr<std::string> RemoveAll(const Duplicates& all, size_t* removed) {
       const absl::Status status =
           RemoveSample(path, kSubgraphSources, users[WithoutEnding(path)]-- > 1);
       *removed += status.ok() ? 1 : 0;
-      if (!status.ok()) absl::StrAppend(&failed, FailLine(path, status, "graphnet:", stderr), "\n");
+      if (!status.ok()) absl::StrAppend(&failed, FailLine(path, status), "\n");
     }
   }
   return failed;

@@ -49,7 +49,7 @@ absl::StatusOr<Hashed> HashOne(const std::string& path, const HashFlags& options
 }
 
 absl::StatusOr<CommandResult> Hash(const HashFlags& options) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindPaths(options.samples));
+  ASSIGN_OR_RETURN(const std::vector<NamedInput> inputs, FindNamedInputs(options.samples));
   if (options.weights && options.normal_form) {
     // The values in a normal form have other names.
     return absl::InvalidArgumentError("--weights cannot be combined with --normal-form");
@@ -62,22 +62,21 @@ absl::StatusOr<CommandResult> Hash(const HashFlags& options) {
   std::string beside;  // what the standard output has no room for
   BatchReport made = ReportBatch<Hashed>(
       inputs, options.jobs,
-      [&](const std::string& path, Hashed* result) -> absl::Status {
-        ASSIGN_OR_RETURN(*result, HashOne(path, options));
+      [&](const NamedInput& input, Hashed* result) -> absl::Status {
+        ASSIGN_OR_RETURN(*result, HashOne(input.path, options));
         return absl::OkStatus();
       },
       [&](size_t i, const absl::Status& status, const Hashed& result, Report* sample) {
         if (!status.ok()) return;
         sample->Add("hash", result.hash);
         sample->Add("num_nodes", result.nodes);
-        std::string line = absl::StrCat(result.hash, "  ", Printable(inputs[i], 1000));
+        std::string line = absl::StrCat(result.hash, "  ", Printable(inputs[i].path, 1000));
         if (options.out.path == "-") {
           beside = std::move(line);
         } else {
           sample->Say(line);
         }
-      },
-      /*is_list=*/true);
+      });
   if (!beside.empty()) made.report.Say(beside);
   return std::move(made).Converted();
 }

@@ -16,6 +16,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/command/batch.h"
 #include "graphnet/command/command.h"
+#include "graphnet/command/inputs.h"
 #include "graphnet/command/json.h"
 #include "graphnet/command/options.h"
 #include "graphnet/command/save.h"
@@ -33,7 +34,7 @@ namespace graphnet {
 namespace {
 
 struct LintFlags {
-  std::string in;
+  InputList samples;
   Output out;
   std::vector<std::string> rules = {"bn-var", "meta", "unstable"};
   std::optional<uint64_t> seed;
@@ -275,7 +276,7 @@ absl::Status RefuseFlags(const LintFlags& options) {
         options.fix ? "--fix" : "--out",
         " needs --rule bn-var, domain, finite-run or vanishing, which repair samples"));
   }
-  if (options.fix && options.in == "-")
+  if (options.fix && absl::c_linear_search(options.samples.in, "-"))
     return absl::InvalidArgumentError("--fix cannot write to the standard input; use --out");
   return absl::OkStatus();
 }
@@ -285,24 +286,25 @@ absl::StatusOr<CommandResult> Lint(LintFlags options) {
   absl::c_sort(options.rules);
   options.rules.erase(std::unique(options.rules.begin(), options.rules.end()), options.rules.end());
   RETURN_IF_ERROR(RefuseFlags(options));
-  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
+  ASSIGN_OR_RETURN(const std::vector<NamedInput> inputs, FindNamedInputs(options.samples));
   Totals totals(options);
   BatchReport made;
-  if (!IsFolderOfSamples(options.in)) {
-    ASSIGN_OR_RETURN(const FindingsByRule all, LintOne(options.in, options.out, options));
+  if (IsOneSample(options.samples)) {
+    const std::string& path = options.samples.in[0];
+    ASSIGN_OR_RETURN(const FindingsByRule all, LintOne(path, options.out, options));
     Report sample;
-    totals.Add(options.in, all, &sample);
-    made.report = SamplesReport(options.in, std::move(sample), totals.samples_left());
+    totals.Add(path, all, &sample);
+    made.report = SamplesReport(path, std::move(sample), totals.samples_left());
   } else {
-    ASSIGN_OR_RETURN(const auto outputs, OutputsOf(inputs, options.in, options.out));
+    ASSIGN_OR_RETURN(const auto outputs, OutputsOf(inputs, options.out));
     made = ReportBatch<FindingsByRule>(
         inputs, options.jobs,
-        [&](const std::string& path, FindingsByRule* all) -> absl::Status {
-          ASSIGN_OR_RETURN(*all, LintOne(path, outputs.at(path), options));
+        [&](const NamedInput& input, FindingsByRule* all) -> absl::Status {
+          ASSIGN_OR_RETURN(*all, LintOne(input.path, outputs.at(input.path), options));
           return absl::OkStatus();
         },
         [&](size_t i, const absl::Status& status, const FindingsByRule& all, Report* sample) {
-          if (status.ok()) totals.Add(inputs[i], all, sample);
+          if (status.ok()) totals.Add(inputs[i].path, all, sample);
         });
     const size_t failed = made.count.failed + totals.samples_left();
     made.report.Add("passed", inputs.size() - failed);
@@ -315,7 +317,7 @@ absl::StatusOr<CommandResult> Lint(LintFlags options) {
 
 void DeclareLint(CommandLine& command) {
   auto options = std::make_shared<LintFlags>();
-  AddSamplesOption(command, &options->in);
+  AddInputList(command, &options->samples);
   command
       .AddOption(
           "--rule", &options->rules,
@@ -327,9 +329,10 @@ void DeclareLint(CommandLine& command) {
           "outputs as which zeros or another wrong answer would pass (default: the first "
           "three)")
       .OneOf({"bn-var", "meta", "unstable", "domain", "finite-run", "unused", "vanishing"});
-  AddOutputOptions(command, &options->out, "",
-                   "Write the sample, or all samples of a folder, with bounds and deviations for "
-                   "drawn inputs that fix what bn-var, domain, finite-run and vanishing find");
+  AddOutputOptions(
+      command, &options->out, "",
+      "Write the sample, or each of several as OUT/NAME, with bounds and deviations for "
+      "drawn inputs that fix what bn-var, domain, finite-run and vanishing find");
   command.AddFlag("--fix", &options->fix, "Write these into the samples themselves")
       .Excludes("--out");
   command.AddOption("--seed", &options->seed,

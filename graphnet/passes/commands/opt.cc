@@ -1,4 +1,5 @@
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <string>
@@ -8,29 +9,35 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/time.h"
 #include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
 #include "graphnet/command/batch.h"
 #include "graphnet/command/command.h"
+#include "graphnet/command/inputs.h"
 #include "graphnet/command/json.h"
 #include "graphnet/command/messages.h"
 #include "graphnet/command/options.h"
 #include "graphnet/command/save.h"
+#include "graphnet/formats/find_values.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/formats/pt2/exporter.h"
 #include "graphnet/interp/inputs/example_input.h"
 #include "graphnet/ir/verifier.h"
+#include "graphnet/passes/commands/opt_worker.h"
 #include "graphnet/passes/documentation.h"
 #include "graphnet/passes/pipeline.h"
 #include "graphnet/passes/registry.h"
 #include "graphnet/run/engine.h"
 #include "graphnet/run/infer_sizes.h"
+#include "graphnet/run/own_operators.h"
+#include "graphnet/run/worker_host.h"
 
 namespace graphnet {
 namespace {
 
 struct OptFlags {
-  std::string in;
+  InputList samples;
   Output out;
   InputOptions inputs;
   std::string passes;
@@ -39,7 +46,11 @@ struct OptFlags {
   bool dump_changes = false;
   int64_t limit = -1;
   int jobs = 0;
+  bool resume = false;
   bool trust = false;
+  bool serves = false;         // requests of OptWorkers
+  double timeout_s = 0;        // for each sample; 0: no limit
+  int64_t max_memory_mib = 0;  // for each process; 0: no limit
 };
 
 // The effects of a pipeline's steps, summed over all samples.
@@ -101,11 +112,6 @@ std::string AddSum(const Pipeline& pipeline, const Sum& sum, size_t samples, boo
   }
   return warnings;
 }
-
-struct OptOutcome {
-  std::vector<StepResult> steps;
-  Losses lost;
-};
 
 absl::StatusOr<OptOutcome> OptOne(const std::string& path, const Output& out,
                                   const Pipeline& pipeline, const OptFlags& options) {
@@ -201,54 +207,103 @@ bool IsFailedCheck(const absl::Status& status) {
   return absl::IsFailedPrecondition(status) && !IsUnusable(status);
 }
 
-absl::StatusOr<CommandResult> OptAll(const std::vector<std::string>& inputs,
-                                     const Pipeline& pipeline, const OptFlags& options) {
-  if (options.dump_changes) {
-    return absl::InvalidArgumentError("--dump-changes is for one sample, not for a folder of them");
-  }
-  ASSIGN_OR_RETURN(const auto outputs, OutputsOf(inputs, options.in, options.out));
+// Returns processes that run the passes, if they are to run under limits, or if a plug-in may crash.
+// It is null otherwise.
+std::unique_ptr<OptWorkers> WorkersFor(const OptFlags& options) {
+  const char* const plugins = std::getenv("GRAPHNET_PLUGINS");
+  const bool may_crash = plugins != nullptr && *plugins != '\0' && !IsOneSample(options.samples);
+  if (options.timeout_s == 0 && options.max_memory_mib == 0 && !may_crash) return nullptr;
+  std::vector<std::string> words = {HostOfTool().tool, "opt", "--serve", "-p", options.passes};
+  const auto add = [&](const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+  };
+  if (options.verify_each) add({"--verify-each"});
+  if (options.limit >= 0) add({"--pass-limit", absl::StrCat(options.limit)});
+  if (options.trust) add({"--trust"});
+  if (AllowedToMiss(MissingValues::kRefused) == MissingValues::kDrawn) add({"--draw-weights"});
+  for (const std::string& word : options.inputs.words) add({"--input", word});
+  if (!options.inputs.file.empty()) add({"--inputs", options.inputs.file});
+  add(OperatorOptions());
+  return std::make_unique<OptWorkers>(
+      std::move(words), options.max_memory_mib << 20,
+      options.timeout_s > 0 ? absl::Seconds(options.timeout_s) : absl::InfiniteDuration());
+}
+
+// Runs the passes here, or in one of `workers`, which may be null. What the standard streams hold is
+// always processed here.
+absl::StatusOr<OptOutcome> RunOne(const std::string& path, const Output& out,
+                                  const Pipeline& pipeline, const OptFlags& options,
+                                  OptWorkers* workers) {
+  if (workers != nullptr && path != "-" && out.path != "-") return workers->Run(path, out);
+  return OptOne(path, out, pipeline, options);
+}
+
+absl::StatusOr<CommandResult> OptAll(const Pipeline& pipeline, const OptFlags& options) {
+  if (options.dump_changes)
+    return absl::InvalidArgumentError("--dump-changes is for one sample, not for several");
+  ASSIGN_OR_RETURN(const std::vector<NamedInput> inputs, FindNamedInputs(options.samples));
+  ASSIGN_OR_RETURN(const auto outputs, OutputsOf(inputs, options.out));
   Sum sum(pipeline.size());
   Losses lost;
+  size_t there = 0;
+  const std::unique_ptr<OptWorkers> workers = WorkersFor(options);
+  std::string aside;
   bool only_checks_failed = true;
   BatchReport made = ReportBatch<OptOutcome>(
       inputs, options.jobs,
-      [&](const std::string& path, OptOutcome* outcome) -> absl::Status {
-        ASSIGN_OR_RETURN(*outcome, OptOne(path, outputs.at(path), pipeline, options));
+      [&](const NamedInput& input, OptOutcome* outcome) -> absl::Status {
+        const Output& out = outputs.at(input.path);
+        outcome->was_there = options.resume && IsThere(out);
+        if (outcome->was_there) return absl::OkStatus();
+        ASSIGN_OR_RETURN(*outcome, RunOne(input.path, out, pipeline, options, workers.get()));
         return absl::OkStatus();
       },
       [&](size_t i, const absl::Status& status, const OptOutcome& outcome, Report* sample) {
         sum.Add(outcome.steps);
         lost.Add(outcome.lost);
+        aside += outcome.aside;
         only_checks_failed &= status.ok() || IsFailedCheck(status);
         if (!status.ok()) return;
-        const std::string changes = Tell(outputs.at(inputs[i]), pipeline, outcome, sample);
+        const std::string changes = Tell(outputs.at(inputs[i].path), pipeline, outcome, sample);
+        if (outcome.was_there) sample->Add("there", true);
+        there += outcome.was_there ? 1 : 0;
         if (changes.empty()) return;
-        sample->Say(absl::StrCat("changed ", Printable(inputs[i], 1000), ": ", changes));
+        sample->Say(absl::StrCat("changed ", Printable(inputs[i].path, 1000), ": ", changes));
       });
   const auto& [done, failed, unusable] = made.count;
-  if (!WantsJson()) made.aside = AddSum(pipeline, sum, done - failed, options.timing, &made.report);
-  made.report.Say(CountLine(made.count));
-  made.aside += LossNote(lost, options.out);
+  if (!WantsJson()) {
+    made.aside += AddSum(pipeline, sum, done - failed - there, options.timing, &made.report);
+  }
+  made.report.Say(CountLine(made.count, there));
+  made.aside += aside + LossNote(lost, options.out);
   if (!only_checks_failed || failed == 0) return std::move(made).Converted();
   return CommandResult(std::move(made.report), 1, std::move(made.aside));
 }
 
 absl::StatusOr<CommandResult> Opt(const OptFlags& options) {
   ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline(options.passes));
-  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
-  if (IsFolderOfSamples(options.in)) return OptAll(inputs, pipeline, options);
-  const absl::StatusOr<OptOutcome> outcome = OptOne(options.in, options.out, pipeline, options);
-  std::vector<Report> samples = {SampleReport(options.in, outcome.status())};
+  if (options.serves) {
+    RETURN_IF_ERROR(ServeOpt([&](const std::string& path, const Output& out) {
+      return OptOne(path, out, pipeline, options);
+    }));
+    return 0;
+  }
+  if (!IsOneSample(options.samples)) return OptAll(pipeline, options);
+  const std::string& path = options.samples.in[0];
+  const std::unique_ptr<OptWorkers> workers = WorkersFor(options);
+  const absl::StatusOr<OptOutcome> outcome =
+      RunOne(path, options.out, pipeline, options, workers.get());
+  std::vector<Report> samples = {SampleReport(path, outcome.status())};
   if (IsFailedCheck(outcome.status())) {
-    samples[0].Say(FailLine(options.in, outcome.status()));
-    return CommandResult(SamplesReport(std::move(samples), /*failed=*/1), 1);
+    std::string failure = WantsJson() ? "" : FailLine(path, outcome.status()) + "\n";
+    return CommandResult(SamplesReport(std::move(samples), /*failed=*/1), 1, std::move(failure));
   }
   RETURN_IF_ERROR(outcome.status());
   Tell(options.out, pipeline, *outcome, &samples[0]);
   Report report = SamplesReport(std::move(samples), /*failed=*/0);
   Sum sum(pipeline.size());
   sum.Add(outcome->steps);
-  std::string aside = AddSum(pipeline, sum, 1, options.timing, &report);
+  std::string aside = outcome->aside + AddSum(pipeline, sum, 1, options.timing, &report);
   if (WantsJson()) aside.clear();
   return CommandResult(std::move(report), 0, aside + LossNote(outcome->lost, options.out));
 }
@@ -286,13 +341,14 @@ absl::StatusOr<CommandResult> Passes(const std::string& name, bool markdown) {
 
 void DeclareOpt(CommandLine& command) {
   auto options = std::make_shared<OptFlags>();
-  AddSamplesOption(command, &options->in);
+  AddInputList(command, &options->samples);
   command
       .AddOption("--passes,-p", &options->passes,
                  "Passes separated by commas, with options in braces: stabilize{allow=linear},dce")
       .TypeName("PASSES")
       .Required();
   AddOutputOptions(command, &options->out, "", TargetsHelp());
+  AddResumeOption(command, &options->resume);
   command.AddFlag("--verify-each", &options->verify_each,
                   "After each pass, verify the graph and what the pass guarantees");
   command.AddFlag("--timing", &options->timing, "Print the time of each pass");
@@ -300,13 +356,24 @@ void DeclareOpt(CommandLine& command) {
                                          "Print the lines that each pass removes and adds");
   command.AddOption("--pass-limit", &options->limit, "Run only this many passes")
       .Range(0, 1'000'000'000);
+  command
+      .AddOption("--timeout", &options->timeout_s,
+                 "Most seconds for a sample, which then runs in a process of its own")
+      .Range(0.01, 1e6)
+      .Excludes(changes);
+  command
+      .AddOption("--max-memory", &options->max_memory_mib,
+                 "Most MiB for a sample, which then runs in a process of its own")
+      .Range(int64_t{1}, int64_t{1} << 30)
+      .Excludes(changes);
+  command.AddFlag("--serve", &options->serves, "Serve another process of the tool").Group("");
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   AddDrawWeightsOption(command);
   AddInputOptions(command, &options->inputs);
   AddJsonOption(command,
                 "samples with path, out, changed, and for each pass changed, nodes_before, "
-                "nodes_after, seconds, notes")
+                "nodes_after, seconds, notes; and there, if --resume left it out")
       .Excludes(changes);
   command.Run([options] { return Opt(*options); });
 }

@@ -254,7 +254,7 @@ absl::StatusOr<CommandResult> Resize(const ResizeFlags& options) {
           reports[i].Add("rows", std::move(table_of_rows));
           return "";
         }
-        std::string lines = FailLine(inputs[i].path, status);
+        std::string lines;
         for (const auto& [cause, times] : refused) {
           absl::StrAppend(&lines, lines.empty() ? "" : "\n", "refused ",
                           Printable(inputs[i].path, 1000), ": ", times, " of ", outcome.rows.size(),
@@ -303,7 +303,7 @@ void DeclareResize(CommandLine& command) {
           "are OUT/DTYPE/INDEX/NAME")
       .Excludes(symbols);
   AddFolderOption(command, &options->out, "Folder for the results, OUT/INDEX/NAME").Required();
-  command.AddFlag("--resume", &options->resume, "Leave out results that are there already");
+  AddResumeOption(command, &options->resume);
   const Option no_run =
       command.AddFlag("--no-run", &options->no_run,
                       "Write results without running them; otherwise those that fail, or give nan "

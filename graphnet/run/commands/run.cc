@@ -4,6 +4,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +19,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/command/batch.h"
 #include "graphnet/command/command.h"
+#include "graphnet/command/inputs.h"
 #include "graphnet/command/json.h"
 #include "graphnet/command/messages.h"
 #include "graphnet/command/options.h"
@@ -25,6 +28,7 @@
 #include "graphnet/extract/folder.h"
 #include "graphnet/extract/input_leaves.h"
 #include "graphnet/facts/cost/cost_report.h"
+#include "graphnet/facts/memory/effects.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/formats/pt2/input_check.h"
 #include "graphnet/formats/safetensors/safetensors.h"
@@ -39,6 +43,8 @@ namespace graphnet {
 namespace {
 
 struct RunFlags : CachedRunFlags {
+  InputList samples;
+  int jobs = 1;
   std::string state;
   std::string device = "cpu";
   Compat compat = Compat::kGraphNet;
@@ -258,42 +264,69 @@ absl::StatusOr<ReadySample> Prepare(const std::string& path, const RunFlags& opt
   return made;
 }
 
-// Runs all samples of a folder one after the other, because they share the random generator.
-absl::StatusOr<CommandResult> RunAll(const RunFlags& options, const DrawOptions& draw,
+// Returns whether a call draws random numbers, or may.
+bool IsRandom(const Module& module) {
+  const Effects effects(module);
+  return absl::c_any_of(module.graphs(), [&](const Graph* graph) {
+    return absl::c_any_of(graph->nodes(), [&](const Node* node) {
+      return effects.Of(*node).is_random || effects.Of(*node).is_unknown;
+    });
+  });
+}
+
+// Runs several samples. All share PyTorch's generator, so a sample that draws from it runs alone.
+absl::StatusOr<CommandResult> RunAll(const RunFlags& options, DrawOptions draw,
                                      const Engine& engine) {
   if (options.repeat > 1 || options.profile != CallKey::kNone || !options.outputs.empty() ||
       !options.state.empty()) {
     return absl::InvalidArgumentError(
-        "--repeat, --profile, --out and --state are for one sample, not for a folder of them");
+        "--repeat, --profile, --out and --state are for one sample, not for several");
   }
-  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs({options.in}));
-  BatchReport made = ReportBatch<TensorValues>(
-      inputs, /*jobs=*/1,
-      [&](const std::string& path, TensorValues* named) -> absl::Status {
-        ASSIGN_OR_RETURN(const ReadySample ready, Prepare(path, options, draw, engine));
-        RETURN_IF_ERROR(ready.program->Run(nullptr));
-        ASSIGN_OR_RETURN(*named, ready.program->Outputs());
+  ASSIGN_OR_RETURN(const std::vector<NamedInput> inputs, FindNamedInputs(options.samples));
+  draw.max_bytes /= options.jobs;
+  std::shared_mutex generator;
+  BatchReport made = ReportBatch<Report>(
+      inputs, options.jobs,
+      [&](const NamedInput& input, Report* outputs) -> absl::Status {
+        ASSIGN_OR_RETURN(const ReadySample ready, Prepare(input.path, options, draw, engine));
+        absl::Status ran;
+        if (IsRandom(*ready.sample.module)) {
+          const std::unique_lock alone(generator);
+          ran = ready.program->Run(nullptr);
+        } else {
+          const std::shared_lock together(generator);
+          ran = ready.program->Run(nullptr);
+        }
+        RETURN_IF_ERROR(ran);
+        ASSIGN_OR_RETURN(const TensorValues named, ready.program->Outputs());
+        if (WantsJson()) *outputs = OutputsReport(named);
         return absl::OkStatus();
       },
-      [&](size_t, const absl::Status& status, const TensorValues& named, Report* sample) {
-        if (status.ok() && WantsJson()) sample->Append(OutputsReport(named));
+      [&](size_t, const absl::Status&, Report& outputs, Report* sample) {
+        sample->Append(std::move(outputs));
       });
   made.report.Say(
       absl::StrCat(made.count.done - made.count.failed, " ran, ", made.count.failed, " failed"));
   return std::move(made).Converted();
 }
 
-absl::StatusOr<CommandResult> RunGraphs(const RunFlags& options) {
+absl::StatusOr<CommandResult> RunGraphs(RunFlags options) {
+  const bool is_one = IsOneSample(options.samples);
+  if (is_one || (options.samples.list.empty() && options.samples.in.size() == 1))
+    options.in = options.samples.in[0];
   ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
   engine->SetNumThreads(options.threads);
   if (options.trusts_files) engine->TrustFiles();
-  if (!options.backend.empty()) return RunCached(options, *engine);
+  if (!options.backend.empty()) {
+    if (options.in.empty()) return absl::InvalidArgumentError("--backend is for one sample");
+    return RunCached(options, *engine);
+  }
   DrawOptions draw;
   draw.seed = options.seed;
   draw.max_bytes = AvailableMemoryBytes();
   draw.compat = options.compat;
-  if (IsExtracted(options.in)) return RunStitched(options, draw, *engine);
-  if (IsFolderOfSamples(options.in)) return RunAll(options, draw, *engine);
+  if (!options.in.empty() && IsExtracted(options.in)) return RunStitched(options, draw, *engine);
+  if (!is_one) return RunAll(options, draw, *engine);
   Progress progress("running");
   ASSIGN_OR_RETURN(const ReadySample made, Prepare(options.in, options, draw, *engine));
   const size_t instructions = made.program->num_instructions();
@@ -316,7 +349,7 @@ absl::StatusOr<CommandResult> RunGraphs(const RunFlags& options) {
 
 void DeclareRun(CommandLine& command) {
   auto options = std::make_shared<RunFlags>();
-  AddSamplesOption(command, &options->in);
+  AddInputList(command, &options->samples);
   AddInputOption(command, &options->inputs.words);
   AddInputsOption(command, &options->inputs.file);
   AddBytesOption(command, &options->outputs,
@@ -333,6 +366,7 @@ void DeclareRun(CommandLine& command) {
   command.AddChoice("--compat", &options->compat, compats,
                     "Rules by which inputs are drawn (default: graph_net)");
   command.AddOption("--repeat", &options->repeat, "Number of runs").Range(1, 1000000).ShowDefault();
+  AddJobsOption(command, &options->jobs);
   AddThreadsOption(command, &options->threads);
   command
       .AddOption("--max-memory", &options->max_memory_mib,

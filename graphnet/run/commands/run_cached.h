@@ -14,7 +14,7 @@ namespace graphnet {
 
 // The options of `run` that count with --backend.
 struct CachedRunFlags {
-  std::string in;  // a TorchScript archive
+  std::string in;  // the one sample; here a TorchScript archive
   InputOptions inputs;
   std::string outputs;  // of the last call: a file or "-"; empty: not written
   std::string backend;

@@ -1,13 +1,15 @@
-#include <map>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
 #include "graphnet/command/batch.h"
 #include "graphnet/command/command.h"
+#include "graphnet/command/inputs.h"
 #include "graphnet/command/json.h"
 #include "graphnet/command/options.h"
 #include "graphnet/command/progress.h"
@@ -24,45 +26,46 @@ namespace graphnet {
 namespace {
 
 struct ShapesFlags {
-  std::string in;
+  InputList samples;
   InputOptions inputs;
   uint64_t seed = 0;
   CallKey cost = CallKey::kNone;
+  int jobs = 0;
   bool check = false;
   bool trust = false;
 };
 
-absl::StatusOr<CommandResult> Check(const Engine& engine, const Sample& sample,
-                                    TensorValues values) {
-  ShapeCheck check;
-  {
-    const Progress progress("running");
-    ASSIGN_OR_RETURN(check, engine.CheckShapes(*sample.module, std::move(values)));
-  }
+// What is known of one sample.
+struct ShapesOutcome {
   Report report;
-  report.Add("passed", check.passed);
-  report.Add("failed", check.failed.size());
-  report.Add("wrong", Json::List(check.failed));
+  std::string aside;   // lines for the standard error
+  bool fails = false;  // with --check: a shape is wrong
+};
+
+absl::StatusOr<ShapesOutcome> Check(const Engine& engine, const Sample& sample,
+                                    TensorValues values) {
+  ASSIGN_OR_RETURN(const ShapeCheck check, engine.CheckShapes(*sample.module, std::move(values)));
+  ShapesOutcome outcome;
+  outcome.report.Add("passed", check.passed);
+  outcome.report.Add("failed", check.failed.size());
+  outcome.report.Add("wrong", Json::List(check.failed));
   for (const std::string& name : check.failed)
-    report.Say(absl::StrCat(Printable(name), ": the run has another shape or dtype"));
-  report.Say(
+    outcome.report.Say(absl::StrCat(Printable(name), ": the run has another shape or dtype"));
+  outcome.report.Say(
       CountLine({.done = check.passed + check.failed.size(), .failed = check.failed.size()}));
-  return CommandResult(std::move(report), check.failed.empty() ? 0 : 1);
+  outcome.fails = !check.failed.empty();
+  return outcome;
 }
 
-absl::StatusOr<CommandResult> ShowShapes(const ShapesFlags& options) {
-  ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
-  ASSIGN_OR_RETURN(Sample sample, Load(options.in, {.trust = options.trust, .weights = true}));
+absl::StatusOr<ShapesOutcome> ShapesOf(const std::string& path, const ShapesFlags& options,
+                                       const Engine& engine) {
+  ASSIGN_OR_RETURN(Sample sample, Load(path, {.trust = options.trust, .weights = true}));
   DrawOptions draw;
   draw.seed = options.seed;
   if (!options.check) draw.max_elements = kMaxElementsWithData;
   ASSIGN_OR_RETURN(auto values, ReadInputs(options.inputs, draw, &sample));
-  ShapeReport report;
-  {
-    const Progress progress("inferring shapes");
-    ASSIGN_OR_RETURN(report, engine->InferShapesOf(sample.module.get(), values));
-  }
-  if (options.check) return Check(*engine, sample, std::move(values));
+  ASSIGN_OR_RETURN(ShapeReport report, engine.InferShapesOf(sample.module.get(), values));
+  if (options.check) return Check(engine, sample, std::move(values));
   // Print only the graph: the extra files of a program are long.
   sample.weights.clear();
   sample.extra_files.clear();
@@ -70,20 +73,46 @@ absl::StatusOr<CommandResult> ShowShapes(const ShapesFlags& options) {
   // The run knows exactly which values share memory.
   cost.alive_bytes = std::move(report.alive_bytes);
   cost.peak_bytes = report.peak_bytes;
-  Report made = OutlineReport(sample);
+  ShapesOutcome made = {.report = OutlineReport(sample)};
   if (options.cost == CallKey::kNone && !WantsJson())
-    made.Say(absl::StripSuffix(PrintSample(sample), "\n"));
-  made.Append(CostReport(CostsBy(options.cost, *sample.module, cost)));
+    made.report.Say(absl::StripSuffix(PrintSample(sample), "\n"));
+  made.report.Append(CostReport(CostsBy(options.cost, *sample.module, cost)));
   if (WantsJson()) return made;
-  std::string aside = CostNotes(cost);
-  absl::StrAppend(&aside, report.nodes, " values, at most ", BytesText(report.peak_bytes),
+  made.aside = CostNotes(cost);
+  absl::StrAppend(&made.aside, report.nodes, " values, at most ", BytesText(report.peak_bytes),
                   " alive at once; ", CostLine(cost.total), "\n");
-  return CommandResult(std::move(made), 0, std::move(aside));
+  return made;
+}
+
+absl::StatusOr<CommandResult> ShowShapes(const ShapesFlags& options) {
+  ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
+  if (IsOneSample(options.samples)) {
+    const Progress progress(options.check ? "running" : "inferring shapes");
+    ASSIGN_OR_RETURN(ShapesOutcome one, ShapesOf(options.samples.in[0], options, *engine));
+    return CommandResult(std::move(one.report), one.fails ? 1 : 0, std::move(one.aside));
+  }
+  ASSIGN_OR_RETURN(const std::vector<NamedInput> inputs, FindNamedInputs(options.samples));
+  size_t wrong = 0;
+  BatchReport made = ReportBatch<ShapesOutcome>(
+      inputs, options.jobs,
+      [&](const NamedInput& input, ShapesOutcome* outcome) -> absl::Status {
+        ASSIGN_OR_RETURN(*outcome, ShapesOf(input.path, options, *engine));
+        return absl::OkStatus();
+      },
+      [&](size_t i, const absl::Status& status, ShapesOutcome& outcome, Report* sample) {
+        if (!status.ok()) return;
+        wrong += outcome.fails ? 1 : 0;
+        sample->Say(absl::StrCat("# ", Printable(inputs[i].path, 1000)));
+        sample->Append(std::move(outcome.report));
+      });
+  if (made.count.failed == 0 && wrong > 0)
+    return CommandResult(std::move(made.report), 1, std::move(made.aside));
+  return std::move(made).Converted();
 }
 
 void DeclareShapes(CommandLine& command) {
   auto options = std::make_shared<ShapesFlags>();
-  AddSampleOption(command, &options->in);
+  AddInputList(command, &options->samples);
   AddInputOption(command, &options->inputs.words);
   AddInputsOption(command, &options->inputs.file);
   command
@@ -97,12 +126,15 @@ void DeclareShapes(CommandLine& command) {
                  "Print a table of costs instead: FLOPs, other operations, bytes moved, bytes "
                  "alive while it runs, and calls of each node, module or target, most FLOPs first")
       .Excludes(check);
+  AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   AddDrawWeightsOption(command);
-  AddJsonOption(command,
-                "the members that show prints, and peak_bytes, flops, other, bytes_moved, "
-                "num_calls, num_unknown_calls, open_loops; with --cost-by also costs, one entry "
-                "per name; with --check passed, failed and the names that are wrong");
+  AddJsonOption(
+      command,
+      "the members that show prints, and peak_bytes, flops, other, bytes_moved, "
+      "num_calls, num_unknown_calls, open_loops; with --cost-by also costs, one entry "
+      "per name; with --check passed, failed and the names that are wrong; of several inputs, "
+      "samples with path and these");
   command.Run([options] { return ShowShapes(*options); });
 }
 

@@ -72,7 +72,7 @@ std::string DecomposedOf(const std::string& path, const ValidateFlags& options) 
   return FileExists(decomposed) ? decomposed : folder;
 }
 
-absl::StatusOr<CommandResult> ValidateAll(const std::vector<std::string>& inputs,
+absl::StatusOr<CommandResult> ValidateAll(const std::vector<NamedInput>& inputs,
                                           const ValidateFlags& options) {
   if (!options.plot.empty() || !options.config.empty() || !options.inputs.file.empty() ||
       !options.inputs.words.empty()) {
@@ -87,15 +87,16 @@ absl::StatusOr<CommandResult> ValidateAll(const std::vector<std::string>& inputs
   std::vector<Report> samples(WantsJson() ? inputs.size() : 0);
   const BatchCount count = RunBatch<ValidationReport>(
       inputs, options.jobs,
-      [&](const std::string& path, ValidationReport* report) -> absl::Status {
-        ASSIGN_OR_RETURN(*report, ValidateOne(path, DecomposedOf(path, options), options));
+      [&](const NamedInput& input, ValidationReport* report) -> absl::Status {
+        ASSIGN_OR_RETURN(*report,
+                         ValidateOne(input.path, DecomposedOf(input.path, options), options));
         return report->status();
       },
       [&](size_t i, const absl::Status& status, const ValidationReport& report) {
         // Invalid pieces are a finding, not an error of this command.
         const bool is_known = status.ok() || !report.ok();
         if (WantsJson()) {
-          samples[i] = SampleReport(inputs[i], is_known ? absl::OkStatus() : status);
+          samples[i] = SampleReport(inputs[i].path, is_known ? absl::OkStatus() : status);
           if (is_known) samples[i].Append(ReportOf(report));
         }
         invalid += report.ok() ? 0 : 1;
@@ -105,7 +106,7 @@ absl::StatusOr<CommandResult> ValidateAll(const std::vector<std::string>& inputs
           pieces += static_cast<int64_t>(report.piece_operators.size());
           operators += report.original_operators;
         }
-        return WantsJson() ? "" : FailLine(inputs[i], status, is_known ? "INVALID" : "ERROR");
+        return "";
       });
   Report made = SamplesReport(std::move(samples), count.failed);
   Table table = {{"", "samples"},       {"", "valid"},  {"", "invalid"},
@@ -117,11 +118,13 @@ absl::StatusOr<CommandResult> ValidateAll(const std::vector<std::string>& inputs
 }
 
 absl::StatusOr<CommandResult> Run(const ValidateFlags& options) {
-  ASSIGN_OR_RETURN(std::vector<std::string> inputs, FindInputs({options.original}));
+  ASSIGN_OR_RETURN(std::vector<NamedInput> inputs,
+                   FindNamedInputs(std::vector<std::string>{options.original}));
   if (IsFolderOfSamples(options.original)) {
     // Pieces that lie beside their samples are not samples to validate.
-    std::erase_if(inputs,
-                  [](const std::string& path) { return absl::StrContains(path, "_decomposed/"); });
+    std::erase_if(inputs, [](const NamedInput& input) {
+      return absl::StrContains(input.path, "_decomposed/");
+    });
     return ValidateAll(inputs, options);
   }
   const std::string decomposed = options.decomposed.empty()

@@ -109,15 +109,15 @@ Table TargetsOfAll(absl::Span<const Counted> results, bool with_cost) {
 }
 
 absl::StatusOr<CommandResult> Stats(const StatsFlags& options) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindPaths(options.inputs));
+  ASSIGN_OR_RETURN(const std::vector<NamedInput> inputs, FindNamedInputs(options.inputs));
   std::vector<Counted> results(inputs.size());
   size_t done = 0;
   Counted total;
   std::set<std::string> hashes;
   BatchReport made = ReportBatch<Counted>(
       inputs, options.jobs,
-      [&](const std::string& path, Counted* result) -> absl::Status {
-        ASSIGN_OR_RETURN(const Sample sample, Load(path, {.trust = options.trust}));
+      [&](const NamedInput& input, Counted* result) -> absl::Status {
+        ASSIGN_OR_RETURN(const Sample sample, Load(input.path, {.trust = options.trust}));
         result->statistics = ComputeStatistics(*sample.module);
         if (WantsJson() || inputs.size() > 1) result->hash = CanonicalHash(*sample.module);
         if (options.cost) {
@@ -136,13 +136,12 @@ absl::StatusOr<CommandResult> Stats(const StatsFlags& options) {
         hashes.insert(result.hash);
         if (!options.csv) {
           sample->Add("hash", result.hash);
-          sample->Say(absl::StrCat(i > 0 ? "\n" : "", Printable(inputs[i], 1000)));
+          sample->Say(absl::StrCat(done > 0 ? "\n" : "", Printable(inputs[i].path, 1000)));
           sample->Append(CountedReport(result, options));
         }
         ++done;
         if (options.csv) results[i] = std::move(result);
-      },
-      /*is_list=*/true);
+      });
   if (options.csv) {
     made.report = Report();
     made.report.Say(absl::StripSuffix(TargetsOfAll(results, options.cost).ToCsv(), "\n"));

@@ -117,25 +117,21 @@ absl::StatusOr<CommandResult> WriteUnittests(const UnittestFlags& flags) {
     RETURN_IF_ERROR(WriteOne(inputs[0].path, flags.out, flags.trust, trial.get()));
     return 0;
   }
-  std::vector<std::string> paths, outs;
+  std::vector<std::string> outs;
   ReservedPaths reserved;
   for (const NamedInput& input : inputs) {
-    paths.push_back(input.path);
     outs.push_back(JoinPath(flags.out, absl::StrCat(input.name, "_test.py")));
     RETURN_IF_ERROR(ReservePath(outs.back(), input.path, &reserved));
   }
-  std::map<std::string, size_t> causes;
   BatchReport made = ReportBatch<size_t>(
-      paths, flags.jobs,
-      [&](const std::string& path, size_t*) {
-        return WriteOne(path, outs[&path - paths.data()], flags.trust, trial.get());
+      inputs, flags.jobs,
+      [&](const NamedInput& input, size_t*) {
+        return WriteOne(input.path, outs[&input - inputs.data()], flags.trust, trial.get());
       },
       [&](size_t i, const absl::Status& status, size_t&, Report* sample) {
         if (status.ok()) sample->Add("out", outs[i]);
-        if (!status.ok()) ++causes[CauseOf(paths[i], status.message())];
       });
   made.report.Say(CountLine(made.count));
-  for (const auto& [cause, count] : causes) made.report.Say(absl::StrCat("  ", count, " ", cause));
   return std::move(made).Converted();
 }
 
