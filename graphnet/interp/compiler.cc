@@ -347,6 +347,14 @@ class Compiler {
     if (!node.kwargs().empty()) return Error("takes no keywords");
     instruction->bodies.push_back(programs_.at(node.args()[region.body].graph()).get());
     if (region.kind != Instruction::Kind::kRegion) return absl::OkStatus();
+    // The original call may have its body at another place, and sees the body as it was given.
+    const bool is_plain = CalleeOf(node).is_function("torch.ops.higher_order.wrap");
+    if (options_.backend != nullptr && is_plain && !options_.device.is_meta() &&
+        !origin_->args().empty() && origin_->args()[0].is_graph()) {
+      absl::StatusOr<BodyRunner> runner = options_.backend(*origin_->args()[0].graph());
+      if (!runner.ok()) return Error(runner.status().message());
+      instruction->runner = *std::move(runner);
+    }
     return AddArgument(instruction, Argument::Tuple(node.args().subspan(0, region.mode)));
   }
 

@@ -27,6 +27,15 @@ namespace graphnet {
 // Iterations of all loops together that a run on the meta device may take.
 inline constexpr int64_t kMaxIterationsForShapes = 100'000;
 
+// Runs a body in place of the interpreter. `inputs` has a value for each of its placeholders, in order.
+// Returns the values that the body returns, in order. An error ends the run, which returns it with the
+// node of the call.
+using BodyRunner =
+    std::function<absl::StatusOr<std::vector<c10::IValue>>(absl::Span<const c10::IValue> inputs)>;
+// Returns the runner of a body, such as what a compiler made of it, or null if the interpreter is to
+// run it. An error is returned by Compile.
+using BodyBackend = std::function<absl::StatusOr<BodyRunner>(const Graph& body)>;
+
 // Options of Compile.
 struct CompileOptions {
   // Replaces every device in the graph other than the CPU. The meta device replaces all devices,
@@ -37,6 +46,9 @@ struct CompileOptions {
   bool records_gradients = false;
   // Values of attributes by name, for get_attr nodes.
   std::map<std::string, at::Tensor> attributes;
+  // Called once for the body of each call of torch.ops.higher_order.wrap, which is what Outline makes
+  // of a group of nodes (ir/outline.h); may be empty. Not used for runs on the meta device.
+  BodyBackend backend;
 };
 
 // Called after each node of the graph (not of its nested graphs) with its value. An error ends the

@@ -39,6 +39,18 @@ IValue ResultOf(const Program& body, std::vector<IValue> results) {
   return c10::ivalue::Tuple::create(std::move(results));
 }
 
+// Returns how many values a body returns; nullopt if some of them are lists or tuples themselves.
+std::optional<size_t> NumResults(const Program& body) {
+  const Source& returned = body.instructions.back().args[0];
+  if (returned.kind == Source::Kind::kSlot) return 1;
+  if (returned.kind != Source::Kind::kTuple && returned.kind != Source::Kind::kList)
+    return std::nullopt;
+  for (const Source& element : returned.elements) {
+    if (element.kind != Source::Kind::kSlot) return std::nullopt;
+  }
+  return returned.elements.size();
+}
+
 // Returns the size of the first dimension of all `xs`.
 int64_t NumTurns(const std::vector<IValue>& xs) {
   std::optional<int64_t> turns;
@@ -512,7 +524,18 @@ void Frame::Region(const Instruction& instruction) {
   const bool has_mode = !mode.empty();
   if (has_mode) call("torch.amp.autocast_mode._enter_autocast", std::move(mode));
   const Program& body = *instruction.bodies[0];
-  slots_[instruction.result] = ResultOf(body, CallBody(body, std::move(inputs)));
+  std::vector<IValue> outputs;
+  if (instruction.runner != nullptr) {
+    absl::StatusOr<std::vector<IValue>> made = instruction.runner(inputs);
+    TORCH_CHECK(made.ok(), made.status().message());
+    outputs = *std::move(made);
+    const std::optional<size_t> wanted = NumResults(body);
+    TORCH_CHECK(outputs.size() == wanted.value_or(outputs.size()), "its backend returns ",
+                outputs.size(), " values, not ", wanted.value_or(0));
+  } else {
+    outputs = CallBody(body, std::move(inputs));
+  }
+  slots_[instruction.result] = ResultOf(body, std::move(outputs));
   if (has_mode) call("torch.amp.autocast_mode._exit_autocast", {});
 }
 

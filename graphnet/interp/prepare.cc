@@ -65,6 +65,7 @@ absl::StatusOr<PreparedRun> PrepareRun(const Module& module, Values values,
   CompileOptions compile;
   compile.records_gradients = options.records_gradients;
   compile.device = options.device;
+  compile.backend = options.backend;
   for (const Attribute& attribute : module.attributes()) {
     auto entry = values.extract(std::string(attribute.name));
     if (entry.empty()) continue;  // The graph may not read it.

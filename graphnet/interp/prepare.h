@@ -32,6 +32,8 @@ struct PrepareOptions {
   absl::flat_hash_set<std::string> parameters;
   // See CompileOptions::records_gradients.
   bool records_gradients = false;
+  // See CompileOptions::backend.
+  BodyBackend backend = nullptr;
 };
 
 // A compiled graph and the values to run it on.

@@ -75,6 +75,7 @@ struct Instruction {
   mutable std::optional<torch::jit::Operation> operation;  // calling it is not const
   Builtin builtin;
   std::vector<const Program*> bodies;
+  BodyRunner runner;  // runs the body of a kRegion instead of its program, unless it is null
   std::vector<ViewStep> views;    // kGetItem: the views that it makes of a tensor, if known
   int64_t num_subscripts = 0;     // dimensions that `views` index
   const Node* origin = nullptr;   // the node of the original graph that it comes from

@@ -32,6 +32,11 @@ class BoundCall {
   // Returns all arguments and defaults in the order of the parameters.
   std::vector<Argument> all() const;
   bool is_given(size_t i) const { return given_[i] != nullptr; }
+  // Returns whether the argument is a list that this object made of what the call writes.
+  bool is_gathered(size_t i) const {
+    return std::any_of(gathered_.begin(), gathered_.end(),
+                       [&](const auto& one) { return &one->list == given_[i]; });
+  }
   // Returns whether the argument, or its default, is not None.
   bool has(absl::string_view name) const { return !(*this)[name].is_none(); }
   // Returns whether the argument, or its default, is True or an integer other than 0.

@@ -78,6 +78,7 @@ class PassRun {
 
   // Infers sizes that no rule knows; empty if nothing can.
   const InferSizes& infer_sizes() const { return infer_sizes_; }
+  // Sets what infers them.
   void SetInferSizes(InferSizes infer) { infer_sizes_ = std::move(infer); }
 
   // Null if no values are known, or if nothing can run operators.

@@ -134,6 +134,15 @@ if command -v cmake >/dev/null; then
   check "CMake builds with static core" made_by_cmake static -Dgraphnet_STATIC=ON
   check "what CMake built, static" surgery "$scratch/cmake-static/surgery"
   check "commands, static" calls_commands "$scratch/cmake-static/commands"
+  check "CMake's histogram of operators" bash -c \
+    "env -i '$scratch/cmake-shared/histogram' '$project/samples/vit.pb' | grep -qE '^ +[0-9]+  aten.linear.default'"
+  check "CMake's program that folds batch norms" bash -c \
+    "env -i '$scratch/cmake-shared/fold_batch_norm' '$project/samples/unet.pb' '$scratch/folded.pb' |
+     grep -q '^[1-9][0-9]* batch norms folded'"
+  if [ -n "$libtorch" ]; then
+    check "what it folded computes the same but for rounding" clean LIBTORCH="$libtorch" "$tool" \
+      diff-run "$project/samples/unet.pb" "$scratch/folded.pb" --atol 1e-4 --rtol 1e-4
+  fi
   first=$scratch/first.pb
   "$scratch/cmake-shared/surgery" "$sample" "$first" || first=
   check "CMake without LibTorch" cmake_refuses "graphnet::torch needs LibTorch 2" -DRUN=ON
@@ -144,6 +153,9 @@ if command -v cmake >/dev/null; then
       "LIBTORCH='$libtorch' '$tool' stats '$first' | grep -w 17 | grep -q aten.gelu_.default"
     check "CMake builds with torch" made_by_cmake torch -DRUN=ON -DLIBTORCH="$libtorch"
     check "what CMake built with torch" run "$scratch/cmake-torch/run"
+    check "CMake's partitions with a backend compute the same" bash -c \
+      "env -i PATH=/usr/bin:/bin '$scratch/cmake-torch/partition' '$project/samples/vit.pb' |
+       grep -qE '^[1-9][0-9]* groups, [1-9][0-9]* calls of the backend, equal in bits'"
     first_sum=$("$scratch/cmake-torch/run" "$scratch/first.pb")
   fi
 fi

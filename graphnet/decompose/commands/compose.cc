@@ -21,7 +21,7 @@
 #include "graphnet/command/options.h"
 #include "graphnet/command/save.h"
 #include "graphnet/decompose/folder.h"
-#include "graphnet/decompose/pipeline.h"
+#include "graphnet/decompose/join_models.h"
 #include "graphnet/decompose/range_decomposer.h"
 #include "graphnet/decompose/regions.h"
 #include "graphnet/formats/formats.h"

@@ -1,4 +1,4 @@
-#include "graphnet/decompose/pipeline.h"
+#include "graphnet/decompose/join_models.h"
 
 #include <memory>
 #include <optional>

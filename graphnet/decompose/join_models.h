@@ -1,9 +1,9 @@
 // Joins models, each with its own names, symbols and weights, into one: what one returns is an input of
 // a later one. compose.h joins the pieces of one graph again.
 //
-//   ASSIGN_OR_RETURN(Joined whole, JoinModels(std::move(models), {{0, "hidden", 1, "features"}}));
-#ifndef GRAPHNET_DECOMPOSE_PIPELINE_H_
-#define GRAPHNET_DECOMPOSE_PIPELINE_H_
+//   ASSIGN_OR_RETURN(Joined whole, JoinModels(std::move(pieces), {{0, "hidden", 1, "features"}}));
+#ifndef GRAPHNET_DECOMPOSE_JOIN_MODELS_H_
+#define GRAPHNET_DECOMPOSE_JOIN_MODELS_H_
 
 #include <cstddef>
 #include <string>
@@ -16,14 +16,15 @@ namespace graphnet {
 
 // An output of a model that an input of a later model takes. Models are counted from 0.
 struct Connection {
-  size_t from = 0;
+  size_t from = 0;     // the model that returns it
   std::string output;  // the name of the value, or "o0", "o1", … by its place among the outputs
-  size_t to = 0;
-  std::string input;  // the target or the name of the placeholder
+  size_t to = 0;       // the model that takes it
+  std::string input;   // the target or the name of the placeholder
 };
 
+// What JoinModels returns.
 struct Joined {
-  Sample sample;
+  Sample sample;                    // the whole
   std::vector<std::string> unused;  // outputs of models before the last that no model takes: "a.o1"
 };
 
@@ -45,4 +46,4 @@ std::vector<const Node*> OutputsOfModel(const Sample& model);
 
 }  // namespace graphnet
 
-#endif  // GRAPHNET_DECOMPOSE_PIPELINE_H_
+#endif  // GRAPHNET_DECOMPOSE_JOIN_MODELS_H_
