@@ -36,11 +36,12 @@ namespace graphnet {
 // Risks and limitations: sizes are followed where each symbol is two and three times as large, and
 // a little larger; two of these must be possible. Other sizes may not be: a side of an image may
 // have to be a multiple of 32. Sizes that the program does not state, and calls that no rule knows,
-// need LibTorch, which `graphnet opt` asks, and which then infers all sizes at two of them. If a size of one may or may not be the batch, as in
-// view(1, 1, 64), the first one counts as the batch. A view that joins a size of one with others
-// becomes a reshape, since a larger size may need a copy there. Other inputs whose sizes must grow,
-// too, get the symbol, and dimensions that are equal and must stay so get the same one; parameters
-// never grow. A size that is written as a number and affects only an output stays as it is.
+// need LibTorch, which `graphnet opt` asks, and which then infers all sizes at two of them. If a
+// size of one may or may not be the batch, as in view(1, 1, 64), the first one counts as the batch.
+// A view that joins a size of one with others becomes a reshape, since a larger size may need a
+// copy there. Other inputs whose sizes must grow, too, get the symbol, and dimensions that are
+// equal and must stay so get the same one; parameters never grow. A size that is written as a
+// number and affects only an output stays as it is.
 //
 // Example: an embedding of patches, with a token in front
 //   symbol S7 = 5

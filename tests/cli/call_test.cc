@@ -63,7 +63,7 @@ TEST(CallCommandTest, ExitCodesAreThoseOfTheTool) {
 TEST(CallCommandTest, WrongWordsAreErrors) {
   EXPECT_THAT(CallCommand({}).status().message(), HasSubstr("there is no command"));
   EXPECT_THAT(CallCommand({"stat"}).status().message(), HasSubstr("did you mean stats"));
-  EXPECT_THAT(CallCommand({"shapes"}).status().message(), HasSubstr("IN is required"));
+  EXPECT_THAT(CallCommand({"shapes"}).status().message(), HasSubstr("give samples"));
   EXPECT_THAT(CallCommand({"stats", Net(), "--nope"}).status().message(), HasSubstr("--nope"));
   for (const char* lasting : {"--library=x.so", "--schema", "--trust-files"}) {
     EXPECT_THAT(CallCommand({"run", Net(), lasting}).status().message(),

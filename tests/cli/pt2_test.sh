@@ -164,7 +164,7 @@ END
 mkdir temporary
 contains "$(TMPDIR=$PWD/temporary "$graphnet" check large.pt2)" "1 passed, 0 failed"
 rmdir temporary
-contains "$(TMPDIR=$PWD/nowhere "$graphnet" check large.pt2 || true)" "no folder for temporary files"
+contains "$(TMPDIR=$PWD/nowhere "$graphnet" check large.pt2 2>&1 || true)" "no folder for temporary files"
 "$graphnet" convert large.pt2 large.pb
 "$graphnet" convert large.pb large_again.pt2
 "$graphnet" convert large.pt2 large_copy.pt2

@@ -215,9 +215,7 @@ const RegisteredCommand kCompose({.name = "compose",
                                   .declare = DeclareCompose,
                                   .examples = {
                                       "graphnet decompose samples/gpt.pb --pieces 3 -o parts && "
-                                      "graphnet compose parts -o whole.pb",
-                                      "graphnet compose encoder.pt2 head.pt2 --connect "
-                                      "pooled:features -o both.pt2"}});
+                                      "graphnet compose parts -o whole.pb"}});
 
 }  // namespace
 }  // namespace graphnet

@@ -85,13 +85,17 @@ absl::StatusOr<ShapesOutcome> ShapesOf(const std::string& path, const ShapesFlag
 }
 
 absl::StatusOr<CommandResult> ShowShapes(const ShapesFlags& options) {
+  std::vector<NamedInput> inputs;
+  const bool is_one = IsOneSample(options.samples);
+  if (!is_one) {
+    ASSIGN_OR_RETURN(inputs, FindNamedInputs(options.samples));
+  }
   ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
-  if (IsOneSample(options.samples)) {
+  if (is_one) {
     const Progress progress(options.check ? "running" : "inferring shapes");
     ASSIGN_OR_RETURN(ShapesOutcome one, ShapesOf(options.samples.in[0], options, *engine));
     return CommandResult(std::move(one.report), one.fails ? 1 : 0, std::move(one.aside));
   }
-  ASSIGN_OR_RETURN(const std::vector<NamedInput> inputs, FindNamedInputs(options.samples));
   size_t wrong = 0;
   BatchReport made = ReportBatch<ShapesOutcome>(
       inputs, options.jobs,
