@@ -107,9 +107,9 @@ absl::StatusOr<Connection> ParseConnection(const std::string& text,
   }
   const auto [from, output] = ModelAndName(sides[0]);
   auto [to, input] = ModelAndName(sides[1]);
-  for (size_t i = 1; i < models.size() && !sides[1].empty(); ++i) {
-    if (to.has_value() && *to == i) break;
-    if (!HasInput(models[i], input) || ModelAndName(sides[1]).first.has_value()) continue;
+  const bool is_numbered = to.has_value();
+  for (size_t i = 1; i < models.size() && !is_numbered; ++i) {
+    if (!HasInput(models[i], input)) continue;
     if (to.has_value()) {
       return absl::InvalidArgumentError(absl::StrCat(
           "--connect: models ", *to + 1, " and ", i + 1, " have an input ", Printable(input),
