@@ -37,17 +37,6 @@ std::optional<size_t> FindOutput(const std::vector<const Node*>& outputs, absl::
   return std::nullopt;
 }
 
-const Node* FindInput(const Graph& graph, absl::string_view name) {
-  const std::vector<Node*> inputs = graph.placeholders();
-  for (const Node* input : inputs) {
-    if (input->target() == name) return input;
-  }
-  for (const Node* input : inputs) {
-    if (input->name() == name) return input;
-  }
-  return nullptr;
-}
-
 class Joiner {
  public:
   Joiner(std::vector<Sample> models, const std::vector<Connection>& connections)
@@ -98,7 +87,7 @@ class Joiner {
       }
       const std::vector<const Node*>& outputs = outputs_[one.from];
       const std::optional<size_t> place = FindOutput(outputs, one.output);
-      const Node* const input = FindInput(*models_[one.to].module->main(), one.input);
+      const Node* const input = InputOfModel(models_[one.to], one.input);
       if (!place.has_value()) {
         std::vector<std::string> known;
         for (size_t i = 0; i < outputs.size(); ++i) known.push_back(OutputName(outputs, i));
@@ -318,6 +307,17 @@ std::vector<const Node*> OutputsOfModel(const Sample& model) {
     add(value);
   }
   return outputs;
+}
+
+const Node* InputOfModel(const Sample& model, absl::string_view name) {
+  const std::vector<Node*> inputs = model.module->main()->placeholders();
+  for (const Node* input : inputs) {
+    if (input->target() == name) return input;
+  }
+  for (const Node* input : inputs) {
+    if (input->name() == name) return input;
+  }
+  return nullptr;
 }
 
 absl::StatusOr<Joined> JoinModels(std::vector<Sample> models,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {
@@ -43,6 +44,8 @@ absl::StatusOr<Joined> JoinModels(std::vector<Sample> models,
 
 // Returns the nodes of the outputs of a model, in order; a value that is no node is null.
 std::vector<const Node*> OutputsOfModel(const Sample& model);
+// Returns the input of a model with a target or, if there is none, with a name; null without either.
+const Node* InputOfModel(const Sample& model, absl::string_view name);
 
 }  // namespace graphnet
 

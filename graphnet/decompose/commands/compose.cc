@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -90,12 +89,6 @@ std::pair<std::optional<size_t>, std::string> ModelAndName(absl::string_view tex
   return {number - 1, std::string(text.substr(dot + 1))};
 }
 
-bool HasInput(const Sample& model, absl::string_view name) {
-  return absl::c_any_of(model.module->main()->placeholders(), [&](const Node* input) {
-    return input->target() == name || input->name() == name;
-  });
-}
-
 // Reads "OUT:IN". Without a number, IN is of the only model but the first that has such an input, and
 // OUT of the model before that.
 absl::StatusOr<Connection> ParseConnection(const std::string& text,
@@ -109,7 +102,7 @@ absl::StatusOr<Connection> ParseConnection(const std::string& text,
   auto [to, input] = ModelAndName(sides[1]);
   const bool is_numbered = to.has_value();
   for (size_t i = 1; i < models.size() && !is_numbered; ++i) {
-    if (!HasInput(models[i], input)) continue;
+    if (InputOfModel(models[i], input) == nullptr) continue;
     if (to.has_value()) {
       return absl::InvalidArgumentError(absl::StrCat(
           "--connect: models ", *to + 1, " and ", i + 1, " have an input ", Printable(input),
