@@ -28,6 +28,8 @@ absl::StatusOr<Worker*> BackendProcess::worker() {
   // Spinning idle threads of one side would take the other side's time.
   if (std::getenv("OMP_WAIT_POLICY") == nullptr)
     options.environment.emplace_back("OMP_WAIT_POLICY", "PASSIVE");
+  if (limits_.threads > 0)
+    options.environment.emplace_back("OMP_NUM_THREADS", absl::StrCat(limits_.threads));
   options.max_memory = limits_.memory;
   options.max_file_bytes = limits_.disk;
   ASSIGN_OR_RETURN(worker_, Worker::Start(options, limits_.time));

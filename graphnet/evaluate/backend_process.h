@@ -20,6 +20,7 @@ struct WorkerLimits {
   absl::Duration time = absl::InfiniteDuration();  // for each request
   int64_t memory = 0;                              // bytes; 0: no limit
   int64_t disk = 0;                                // bytes; 0: no limit
+  int threads = 0;                                 // of an operator; 0: as the worker chooses
 };
 
 // A backend and its worker, if one is running. Not thread-safe.

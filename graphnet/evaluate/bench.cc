@@ -57,11 +57,13 @@ class FolderLock {
 
 Json JsonOf(const BenchSettings& settings) {
   return Json::Object({{"in", settings.in},
+                       {"list", settings.list},
                        {"backends", settings.backends},
                        {"device", settings.device},
                        {"warmup", settings.warmup},
                        {"trials", settings.trials},
                        {"seed", settings.seed},
+                       {"threads", settings.threads},
                        {"fresh_inputs", settings.fresh_inputs},
                        {"oracle", settings.oracle},
                        {"exec", settings.exec},
@@ -115,7 +117,10 @@ absl::StatusOr<BenchSettings> SettingsOf(const std::string& folder) {
     return absl::InvalidArgumentError(
         absl::StrCat(Printable(path, 1000), ": not the settings of a benchmark"));
   }
+  // Earlier versions did not have these.
   settings.oracle = json.Get<bool>("oracle").value_or(false);
+  settings.list = json.Get<std::string>("list").value_or("");
+  settings.threads = json.Get<int>("threads").value_or(0);
   for (int i = 0; i < kNumProgramForms; ++i) {
     const auto known = static_cast<ProgramForm>(i);
     if (form == FormName(known)) settings.exec_reads = known;
@@ -140,12 +145,9 @@ absl::Status CheckSame(const BenchSettings& begun, const BenchSettings& now) {
 absl::StatusOr<BenchResults> RunBench(const BenchRun& run) {
   RETURN_IF_ERROR(CheckDevice(run.settings.device));
   ASSIGN_OR_RETURN(const std::vector<Backend> backends, BackendsOf(run.settings));
-  ASSIGN_OR_RETURN(const std::vector<std::string> inputs, FindInputs(run.settings.in));
   BenchResults made;
   std::vector<std::string> paths;
-  for (const std::string& path : inputs) {
-    if (path == "-")
-      return absl::InvalidArgumentError("a benchmark reads files, not the standard input");
+  for (const std::string& path : run.samples) {
     // An input that is not a sample is no backend's failure.
     if (const absl::Status status = Recognise(path).status(); !status.ok()) {
       made.unusable.push_back(status);

@@ -26,12 +26,14 @@ namespace graphnet {
 // The settings that the results depend on. A benchmark can be resumed only with the same ones.
 struct BenchSettings {
   std::vector<std::string> in;
+  std::string list;  // a file of paths below `in`; empty if there is none
   std::vector<std::string> backends;
   std::string device = "cpu";
   int warmup = 3;
   int trials = 5;
   uint64_t seed = 0;
   bool fresh_inputs = false;
+  int threads = 0;      // of an operator; 0: as each side chooses
   bool oracle = false;  // ask which side is wrong where they differ (bench_oracle.h)
   std::string exec;     // command of backend exec
   ProgramForm exec_reads = ProgramForm::kPt2;
@@ -57,8 +59,9 @@ struct BenchListener {
 // A benchmark to run: its settings, and everything that its results do not depend on.
 struct BenchRun {
   BenchSettings settings;
-  WorkerHost host;         // the program and the LibTorch of the workers
-  SampleObserver observe;  // for the oracle, which reduces samples
+  std::vector<std::string> samples;  // what settings.in and settings.list name
+  WorkerHost host;                   // the program and the LibTorch of the workers
+  SampleObserver observe;            // for the oracle, which reduces samples
   BenchListener listener;
   std::string folder;      // for the results
   double timeout_s = 600;  // limit of each request to a worker

@@ -35,6 +35,7 @@ WorkerLimits LimitsOf(const BenchRun& run, int threads) {
   limits.memory =
       run.memory_mib > 0 ? run.memory_mib << 20 : AvailableMemoryBytes() / (2 * threads);
   limits.disk = kMaxWorkerDisk;
+  limits.threads = run.settings.threads;
   return limits;
 }
 
@@ -82,6 +83,15 @@ bool IsDiskFull(absl::string_view message, bool is_workers, const std::string& f
          limit.rlim_cur < static_cast<rlim_t>(kMaxWorkerDisk);
 }
 
+// Gives a backend the number of threads, unless it has no such option or has been given one.
+void SetThreads(int threads, Backend* backend) {
+  const bool knows = absl::c_any_of(
+      backend->options, [](const BackendOption& option) { return option.name == "threads"; });
+  const bool is_given =
+      absl::c_any_of(backend->given, [](const auto& given) { return given.first == "threads"; });
+  if (knows && !is_given) backend->given.emplace_back("threads", absl::StrCat(threads));
+}
+
 // Returns whether both sides ran and returned different outputs.
 bool Differs(const SampleResult& result) {
   switch (FailureKindOf(result).outcome) {
@@ -113,6 +123,7 @@ absl::StatusOr<std::vector<Backend>> BackendsOf(const BenchSettings& settings) {
       return absl::InvalidArgumentError(
           absl::StrCat("backend ", Printable(name), " is named twice"));
     if (backend.kind == BackendKind::kCommand) backend.reads = settings.exec_reads;
+    if (settings.threads > 0) SetThreads(settings.threads, &backend);
     backends.push_back(std::move(backend));
   }
   return backends;
@@ -261,6 +272,8 @@ SampleResult BenchWorkers::ResultOf(const AbRun& ab_run, const BackendProcess& p
     result.eager_times = {{"e2e", StatisticsOf(ab_run.trials.AllEager())}};
     result.compiled_times = {{"e2e", StatisticsOf(ab_run.trials.AllCompiled())}};
     result.speedups = {{"e2e", ab_run.speedup.speedup}};
+    // The interval of unsteady times says little about those of another run.
+    if (!ab_run.fluctuates) result.intervals = {{"e2e", {ab_run.speedup.low, ab_run.speedup.high}}};
   }
   return result;
 }

@@ -37,6 +37,11 @@ Interval IntervalOf(std::vector<double>* values) {
   return {Quantile(*values, outside), Quantile(*values, 1 - outside)};
 }
 
+// Draws a number below `n`.
+size_t DrawBelow(size_t n, std::mt19937_64* random) {
+  return static_cast<size_t>((static_cast<unsigned __int128>((*random)()) * n) >> 64);
+}
+
 class Bootstrap {
  public:
   Bootstrap(absl::Span<const LoggedSample> samples, const ScoreOptions& options, Scores* scores)
@@ -68,8 +73,7 @@ class Bootstrap {
       counts.assign(groups_.size(), 0);
       sums.assign(groups_.size(), 0);
       for (size_t i = 0; i < n_; ++i) {
-        const auto drawn =
-            static_cast<size_t>((static_cast<unsigned __int128>(random()) * n_) >> 64);
+        const size_t drawn = DrawBelow(n_, &random);
         ++counts[group_of_[drawn]];
         sums[group_of_[drawn]] += speedup_of_[drawn];
       }
@@ -131,6 +135,18 @@ int BootstrapRounds(size_t samples) {
 void AddIntervals(absl::Span<const LoggedSample> samples, const ScoreOptions& options,
                   Scores* scores) {
   Bootstrap(samples, options, scores).Run();
+}
+
+Interval MeanInterval(absl::Span<const double> values) {
+  std::mt19937_64 random(kSeed);
+  std::vector<double> means;
+  const int rounds = BootstrapRounds(values.size());
+  for (int round = 0; round < rounds; ++round) {
+    double sum = 0;
+    for (size_t i = 0; i < values.size(); ++i) sum += values[DrawBelow(values.size(), &random)];
+    means.push_back(sum / static_cast<double>(values.size()));
+  }
+  return IntervalOf(&means);
 }
 
 }  // namespace graphnet

@@ -19,6 +19,9 @@ int BootstrapRounds(size_t samples);
 void AddIntervals(absl::Span<const LoggedSample> samples, const ScoreOptions& options,
                   Scores* scores);
 
+// Returns the interval of the mean of these values, of which there is at least one. Deterministic.
+Interval MeanInterval(absl::Span<const double> values);
+
 }  // namespace graphnet
 
 #endif  // GRAPHNET_EVALUATE_BOOTSTRAP_H_

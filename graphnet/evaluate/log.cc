@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <tuple>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
@@ -44,6 +45,9 @@ LoggedSample Condense(const SampleResult& result, size_t line) {
   sample.status = result.status;
   sample.correct_levels = result.CorrectLevels();
   sample.speedup = result.EndToEndSpeedup();
+  for (const auto& [measure, interval] : result.intervals) {
+    if (measure == kEndToEnd) std::tie(sample.speedup_low, sample.speedup_high) = interval;
+  }
   sample.reason = result.reason;
   sample.is_blind = !result.blind.empty();
   if (sample.is_blind && sample.reason.empty()) sample.reason = DescribeBlind(result.blind);

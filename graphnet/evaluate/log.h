@@ -25,9 +25,11 @@ struct LoggedSample {
   Outcome status = Outcome::kCorrect;
   uint16_t correct_levels = 0;  // SampleResult::CorrectLevels
   double speedup = 0;           // end to end; 0 if unknown
-  double max_diff = 0;          // of all outputs
-  std::string reason;           // of a failure, or which wrong answers pass
-  bool is_blind = false;        // a wrong answer would have been right at t = -5
+  double speedup_low = 0;       // its 95 % interval; 0 if unknown
+  double speedup_high = 0;
+  double max_diff = 0;    // of all outputs
+  std::string reason;     // of a failure, or which wrong answers pass
+  bool is_blind = false;  // a wrong answer would have been right at t = -5
 
   // True if all numbers are right at tolerance t.
   bool IsCorrect(int t) const { return (correct_levels >> (t - kMinToleranceLevel) & 1) != 0; }

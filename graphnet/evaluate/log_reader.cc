@@ -99,6 +99,7 @@ class SampleLines {
     result_.eager_times.clear();
     result_.compiled_times.clear();
     result_.speedups.clear();
+    result_.intervals.clear();
   }
 
   // Adds a line that does not begin a sample: its text from the first known tag on, or all of it.
@@ -165,6 +166,8 @@ class SampleLines {
       AddTimes(rest, number, &result_.compiled_times);
     } else if (absl::ConsumePrefix(&rest, "Speedup][")) {
       AddSpeedup(rest, number);
+    } else if (absl::ConsumePrefix(&rest, "Interval][")) {
+      AddInterval(rest, number);
     } else if (absl::StartsWith(rest, "Fail due to ")) {
       failure_ = absl::StripSuffix(absl::StripAsciiWhitespace(rest), "]");
     } else if (absl::ConsumePrefix(&rest, "Blind] ")) {
@@ -246,6 +249,19 @@ class SampleLines {
     const absl::string_view measure = rest.substr(0, end);
     std::erase_if(result_.speedups, [&](const auto& entry) { return entry.first == measure; });
     result_.speedups.emplace_back(measure, value);
+  }
+
+  // Adds "e2e]: 1.20000 1.30000".
+  void AddInterval(absl::string_view rest, size_t number) {
+    const size_t end = std::min(rest.find("]:"), rest.size());
+    absl::string_view values = rest.substr(std::min(end + 2, rest.size()));
+    std::pair<double, double> interval;
+    if (!absl::SimpleAtod(NextWord(&values), &interval.first) ||
+        !absl::SimpleAtod(NextWord(&values), &interval.second) ||
+        result_.intervals.size() == kMaxEntries) {
+      return Note(LogOddity::kBadValue, number);
+    }
+    result_.intervals.emplace_back(rest.substr(0, end), interval);
   }
 
   // Adds "2 from t = -10: zeros".
@@ -388,7 +404,7 @@ bool IsCut(absl::string_view line, absl::string_view prompt, size_t outputs) {
     return end == absl::string_view::npos || CountWords(line.substr(end + 3)) < outputs;
   }
   if (absl::StartsWith(line, "[Performance]")) return !absl::EndsWith(line, "}");
-  if (absl::StartsWith(line, "[Speedup]")) {
+  if (absl::StartsWith(line, "[Speedup]") || absl::StartsWith(line, "[Interval]")) {
     const size_t point = line.rfind('.');
     return end == absl::string_view::npos || point == absl::string_view::npos ||
            line.size() - point - 1 < kSpeedupDecimals;

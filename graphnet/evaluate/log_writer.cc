@@ -109,6 +109,10 @@ class LogWriter {
     for (const auto& [measure, speedup] : result_.speedups) {
       Line("[Speedup][", absl::StrFormat("%s]: %.5f", Printable(measure), speedup));
     }
+    for (const auto& [measure, interval] : result_.intervals) {
+      Line("[Interval][",
+           absl::StrFormat("%s]: %.5f %.5f", Printable(measure), interval.first, interval.second));
+    }
     return std::move(out_);
   }
 

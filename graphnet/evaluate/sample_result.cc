@@ -58,7 +58,7 @@ Outcome SampleResult::Verdict() const {
 
 double SampleResult::EndToEndSpeedup() const {
   for (const auto& [measure, speedup] : speedups) {
-    if (measure == "e2e") return std::isfinite(speedup) && speedup > 0 ? speedup : 0;
+    if (measure == kEndToEnd) return std::isfinite(speedup) && speedup > 0 ? speedup : 0;
   }
   return 0;
 }

@@ -74,7 +74,8 @@ struct BlindOutput {
 // Returns "zeros would have passed as o0".
 std::string DescribeBlind(const std::vector<BlindOutput>& blind);
 
-// Values by the clock of the measurement: "e2e" (wall clock), "gpu" or "kernel".
+// Values by the clock of the measurement: kEndToEnd (wall clock), "gpu" or "kernel".
+inline constexpr absl::string_view kEndToEnd = "e2e";
 template <typename T>
 using ByMeasure = std::vector<std::pair<std::string, T>>;
 
@@ -98,6 +99,7 @@ struct SampleResult {
   ByMeasure<TimeStatistics> eager_times;
   ByMeasure<TimeStatistics> compiled_times;
   ByMeasure<double> speedups;
+  ByMeasure<std::pair<double, double>> intervals;  // of the speedups of steady times, 95 %
 
   // Returns a bit for each level at which the numbers are right: 1 << (t - kMinToleranceLevel).
   uint16_t CorrectLevels() const;

@@ -120,6 +120,21 @@ printf 'graphnet.module 1\n\ngraph @forward(%%x : f32[2]) {\n  return (%%x,)\n}\
 grep -q 'FAIL bad/view.gn: nope: eager_fail: ' err.txt && grep -qE '^nope +2 +1 +1' out.txt ||
   { cat out.txt; fail bad; }
 
+# A list, with one sample that is none: the others are run, and --resume reads the list again.
+printf '# two of them\nbad/good.gn\n\nbad/missing.gn # not there\nin/gpt.pb\n' >list.txt
+for words in "--list list.txt --backend nope $quick --threads 1 -j 2 -o listed" "--resume listed"; do
+  code=0
+  # shellcheck disable=SC2086
+  "$graphnet" bench $words >out.txt 2>err.txt || code=$?
+  [ "$code" -eq 2 ] && grep -qE '^nope +2 +2 ' out.txt && [ "$(grep -c '^FAIL bad/missing.gn: ' err.txt)" -eq 1 ] ||
+    { cat out.txt err.txt; fail "$words: $code"; }
+done
+grep -q '"threads": 1' listed/bench.json || fail "threads of a benchmark"
+# The standard input is one sample, which the folder keeps.
+"$graphnet" bench - --backend nope $quick -o piped <bad/good.gn >out.txt
+grep -q '"path":"piped/stdin","status":"correct"' piped/nope.jsonl && cmp bad/good.gn piped/stdin ||
+  { cat piped/nope.jsonl; fail "standard input"; }
+
 # A sample that cannot be read makes the exit code 1, even after a resume.
 printf 'graphnet.module 1\n\ngraph @forward(%%x : f32[2]) {\n  return (%%y,)\n}\nend\n' >bad/unread.gn
 for in in "bad --backend nope -o unread" "--resume unread"; do
@@ -151,6 +166,19 @@ grep -q '"right_from_t":null' <(grep run_wrong faultsout/exec.jsonl) || fail "ru
 grep -q 'wrong in a later run' <(grep time_wrong faultsout/exec.jsonl) || fail "time_wrong"
 grep -q 'changed the file of its inputs' <(grep run_inputs faultsout/exec.jsonl) || fail "run_inputs"
 "$graphnet" score faultsout/exec.log >/dev/null
+# --- Against an earlier benchmark: a worker breaks one sample, and mends another.
+"$graphnet" bench faults/x_never_none.gn faults/x_run_wrong.gn --backend exec --exec-reads graphnet $quick \
+  --exec "python3 $faulty never:none" -o before >out.txt
+"$graphnet" bench faults/x_never_none.gn faults/x_run_wrong.gn --backend exec --exec-reads graphnet $quick \
+  --exec "python3 $faulty name" -o after --baseline before/exec.log >out.txt || fail "a comparison without --min-speedup"
+grep -qx 'broke 1' out.txt && grep -q '^  faults/x_run_wrong.gn: accuracy' out.txt || { cat out.txt; fail broke; }
+code=0
+"$graphnet" bench --resume after --baseline before --min-speedup 0.0001 --json >out.json || code=$?
+[ "$code" -eq 1 ] || { cat out.json; fail "a broken sample exits with $code"; }
+code=0
+"$graphnet" bench --resume before --baseline after --min-speedup 0.0001 --json >out.json || code=$?
+[ "$code" -eq 0 ] && grep -q '"mended"' out.json || { cat out.json; fail "a mended sample exits with $code"; }
+
 mkdir strict && cp faults/x_prepare_refuse.gn strict
 for flags in "" --strict; do
   code=0
@@ -314,6 +342,8 @@ refused "backend decompose:pieces: scheme pieces takes a number of at least 1: p
 refused "backend pass:dce is named twice" in --backend pass:dce,pass:dce -o no
 refused "backend bladedisc: " in --backend blade-disc -o blade
 refused "needs IN and --backend, or --resume" --backend nope
+refused "--baseline: several backends need a folder of their logs, not one log" in --backend nope,jit --baseline bench/nope.log -o no
+refused "--baseline: cannot open nothing.log" in --backend nope --baseline nothing.log -o no
 refused "there is no benchmark in nowhere" --resume nowhere
 refused "bench is not empty; use --resume to go on with a benchmark" in --backend nope -o bench
 refused 'this benchmark was begun with backends ["nope","jit"], not ["jit"]' in --backend jit --resume bench

@@ -162,4 +162,91 @@ for sample in "ab":
     for i in range(100): print("p [Correctness][equal]: " + "1 " * 100000)' >wide.log
 timeout 20 "$graphnet" score wide.log >wide.txt 2>&1 || fail "wide.log"
 grep -q '^long: 2 samples' out.txt || fail "long.log"
+# --- Two logs of one compiler: what changed, computed again in Python from their lines.
+changing() {  # SEED
+  python3 - "$1" <<'END'
+import random, sys
+draw = random.Random(int(sys.argv[1]))
+prompt = "graph-net-test-compiler-log"
+grow = ((1, 3 / 5), (1, 1.796 / 5), (1, 5.886 / 5), (7 / 5, 7 / 5))
+for number in range(200):
+    if draw.random() < 0.1:
+        continue
+    speedup = 2 ** draw.gauss(0, 0.3)
+    width = 1 + draw.random() * 0.4
+    lines = [f"[Processing] s/{number}", "[Config] compiler: inductor"]
+    if draw.random() < 0.1:
+        lines += ["[Datatype][eager]: float32", "[Status] compile_fail: out of luck"]
+    else:
+        first = draw.choice([-10, -5, 0])
+        lines += ["[Datatype][eager]: float32", "[Datatype][compiled]: float32",
+                  "[DataType] eager:['float32'] compiled:['float32'] match:True"]
+        lines += [f"[Correctness][all_close_atol_{10 ** (a * t):.2E}_rtol_{10 ** (r * t):.2E}]: {int(t >= first)}"
+                  for t in range(-10, 6) for a, r in grow]
+        lines += [f"[Speedup][e2e]: {speedup:.5f}", "[Speedup][kernel]: 9.00000"]
+        if draw.random() < 0.9:
+            lines += [f"[Interval][e2e]: {speedup / width:.5f} {speedup * width:.5f}"]
+    print("\n".join(f"{prompt} {line}" for line in lines))
+END
+}
+changing 1 >one.log
+changing 2 >two.log
+"$graphnet" score one.log two.log --json >changes.json
+"$graphnet" score one.log two.log >changes.txt
+python3 - <<'END'
+import json, math, re
+def read(path):
+    samples = {}
+    for line in open(path):
+        line = line.split(" ", 1)[1].strip()
+        tag, _, value = line.partition("] ")
+        if tag == "[Processing":
+            now = samples[value] = {}
+        elif line.startswith("[Correctness][all_close_atol_1.00E-05_rtol_1.30E-06]: 1"):
+            now["right"] = True
+        elif line.startswith("[Speedup][e2e]"):
+            now["speedup"] = float(line.split()[-1])
+        elif line.startswith("[Interval]"):
+            now["low"], now["high"] = map(float, line.split()[-2:])
+    return samples
+before, now = read("one.log"), read("two.log")
+(change,) = json.load(open("changes.json"))["changes"]
+both = before.keys() & now.keys()
+right = {path for path in both if before[path].get("right") and now[path].get("right")}
+timed = {path for path in right if "low" in before[path] and "low" in now[path]}
+wanted = {
+    "faster": {path for path in timed if now[path]["low"] > before[path]["high"]},
+    "slower": {path for path in timed if now[path]["high"] < before[path]["low"]},
+    "broke": {path for path in both - right if before[path].get("right")},
+    "mended": {path for path in both - right if now[path].get("right")},
+}
+for name, paths in wanted.items():
+    assert paths and {row["path"] for row in change[name]} == paths, (name, paths, change[name])
+    assert len(change[name]) == len(paths), name
+assert set(change["only_before"]) == before.keys() - both and set(change["only_now"]) == now.keys() - both
+assert (change["in_both"], change["right_in_both"]) == (len(both), len(right)), change
+assert change["without_spread"] == len(right - timed) > 0
+assert change["as_fast"] == len(timed - wanted["faster"] - wanted["slower"]) > 0
+mean = math.exp(sum(math.log(now[path]["speedup"] / before[path]["speedup"]) for path in right) / len(right))
+low, high = change["speedup_95"]
+assert abs(change["speedup"] - mean) < 1e-4 and low < mean < high, (change["speedup"], mean)
+for row in change["faster"] + change["slower"]:
+    a, b = before[row["path"]], now[row["path"]]
+    assert abs(row["change"] - b["speedup"] / a["speedup"]) < 1e-4, row
+    assert abs(row["change_95"][0] - b["low"] / a["high"]) < 1e-4, row
+text = open("changes.txt").read()
+assert re.search(rf"^two.log against one.log: {len(both)} samples in both, {len(right)} right in both$", text, re.M), text
+assert f"\nwithout a spread, and so not judged alone {len(right - timed)}\n" in text, text
+assert f"\nbroke {len(wanted['broke'])}\n" in text and "\n  and " in text, text
+END
+# The exit code says whether all is kept.
+code=0; "$graphnet" score one.log two.log --min-speedup 0.9 >/dev/null || code=$?
+[ "$code" -eq 1 ] || fail "broken samples exit with $code"
+cp one.log again.log
+"$graphnet" score one.log again.log --min-speedup 1 >/dev/null || fail "a log against itself"
+sed 's/compiler: inductor/compiler: other/' two.log >other.log
+"$graphnet" score one.log other.log --json >out.json
+! grep -q '"changes"' out.json || fail "two compilers are compared"
+code=0; "$graphnet" score one.log other.log --min-speedup 1 >/dev/null 2>err.txt || code=$?
+[ "$code" -eq 2 ] && grep -q 'needs two logs of one compiler' err.txt || { cat err.txt; fail "two compilers: $code"; }
 echo PASSED

@@ -12,28 +12,58 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graphnet/base/file.h"
+#include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
 #include "graphnet/command/batch.h"
 #include "graphnet/command/command.h"
+#include "graphnet/command/inputs.h"
 #include "graphnet/command/json.h"
 #include "graphnet/command/messages.h"
 #include "graphnet/command/options.h"
 #include "graphnet/command/progress.h"
 #include "graphnet/evaluate/bench_report.h"
+#include "graphnet/evaluate/bench_workers.h"
 #include "graphnet/evaluate/commands/bench_options.h"
 #include "graphnet/evaluate/failure_kind.h"
-#include "graphnet/formats/formats.h"
+#include "graphnet/evaluate/log.h"
+#include "graphnet/evaluate/log_change.h"
 #include "graphnet/run/worker_host.h"
 
 namespace graphnet {
 namespace {
 
+constexpr size_t kMaxStandardInputBytes = size_t{16} << 30;
+
 struct BenchFlags {
   BenchRun run;
+  InputList inputs;
   std::string out;
   std::string resume;
   bool strict = false;
+  std::string baseline;  // a log, or a folder of one for each backend; empty if there is none
+  double min_speedup = 0;
+  bool has_min_speedup = false;
 };
+
+// Reads the earlier log of each backend; none if there is no --baseline.
+absl::StatusOr<std::vector<Log>> ReadBaseline(const std::string& baseline,
+                                              const BenchSettings& settings) {
+  std::vector<Log> logs;
+  if (baseline.empty()) return logs;
+  ASSIGN_OR_RETURN(const std::vector<Backend> backends, BackendsOf(settings));
+  const bool is_folder = IsFolder(baseline);
+  if (!is_folder && backends.size() > 1)
+    return absl::InvalidArgumentError(
+        "--baseline: several backends need a folder of their logs, not one log");
+  for (const Backend& backend : backends) {
+    const std::string file =
+        is_folder ? JoinPath(baseline, absl::StrCat(FileNameOf(backend), ".log")) : baseline;
+    absl::StatusOr<Log> log = ReadLog(file, NumCpus());
+    if (!log.ok()) return Annotate(log.status(), "--baseline");
+    logs.push_back(*std::move(log));
+  }
+  return logs;
+}
 
 // Returns "bench", or the first of "bench-2" and so on that does not exist.
 std::string FreeFolder() {
@@ -79,8 +109,25 @@ absl::StatusOr<BenchResults> RunWithProgress(BenchRun run) {
   return RunBench(run);
 }
 
+absl::StatusOr<std::vector<std::string>> FindSamples(const BenchRun& run) {
+  ASSIGN_OR_RETURN(const std::vector<NamedInput> inputs,
+                   FindNamedInputs(InputList{run.settings.in, run.settings.list}));
+  std::vector<std::string> paths;
+  for (const NamedInput& input : inputs) paths.push_back(input.path);
+  return paths;
+}
+
+// Copies the standard input to a file, as workers read samples and a benchmark can be resumed.
+absl::Status KeepStandardInput(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string bytes, ReadFile("-", kMaxStandardInputBytes));
+  return WriteFileAtomic(path, bytes);
+}
+
 absl::StatusOr<CommandResult> RunAndTell(BenchFlags options) {
   BenchRun& run = options.run;
+  run.settings.in = options.inputs.in;
+  run.settings.list = options.inputs.list;
+  const bool has_inputs = !run.settings.in.empty() || !run.settings.list.empty();
   if (!options.resume.empty() && !options.out.empty()) {
     return absl::InvalidArgumentError(
         "--resume: results go to the folder of the benchmark; leave out -o");
@@ -88,23 +135,31 @@ absl::StatusOr<CommandResult> RunAndTell(BenchFlags options) {
   run.folder = !options.resume.empty() ? options.resume
                : !options.out.empty()  ? options.out
                                        : FreeFolder();
+  std::vector<Log> earlier;
   absl::StatusOr<BenchSettings> begun = absl::NotFoundError("");
   if (!options.resume.empty()) begun = SettingsOf(run.folder);
   if (begun.ok()) {
-    if (run.settings.in.empty() && run.settings.backends.empty()) run.settings = *begun;
+    if (!has_inputs && run.settings.backends.empty()) run.settings = *begun;
     RETURN_IF_ERROR(CheckSame(*begun, run.settings));
+    ASSIGN_OR_RETURN(earlier, ReadBaseline(options.baseline, run.settings));
   } else {
     if (!absl::IsNotFound(begun.status())) return begun.status();
-    if (run.settings.in.empty() || run.settings.backends.empty()) {
+    if (!has_inputs || run.settings.backends.empty()) {
       return absl::InvalidArgumentError(
           options.resume.empty()
               ? "needs IN and --backend, or --resume"
               : absl::StrCat("there is no benchmark in ", Printable(options.resume, 1000)));
     }
     // Fail before the folder is made.
-    RETURN_IF_ERROR(FindInputs(run.settings.in).status());
+    RETURN_IF_ERROR(FindSamples(run).status());
+    ASSIGN_OR_RETURN(earlier, ReadBaseline(options.baseline, run.settings));
+    const bool has_stdin = absl::c_linear_search(run.settings.in, "-");
+    const std::string copy = JoinPath(run.folder, "stdin");
+    absl::c_replace(run.settings.in, std::string("-"), copy);
     RETURN_IF_ERROR(BeginBench(run.folder, run.settings));
+    if (has_stdin) RETURN_IF_ERROR(KeepStandardInput(copy));
   }
+  ASSIGN_OR_RETURN(run.samples, FindSamples(run));
   ASSIGN_OR_RETURN(const BenchResults made, RunWithProgress(run));
   const std::vector<BackendResults>& results = made.backends;
   Report report;
@@ -116,6 +171,17 @@ absl::StatusOr<CommandResult> RunAndTell(BenchFlags options) {
   }
   report.Append(ReportOf(results));
   if (!made.unusable.empty()) report.Add("unusable", std::move(unusable));
+  bool is_kept = true;  // what the earlier logs had
+  if (!earlier.empty()) {
+    std::vector<Report> reports;
+    for (size_t i = 0; i < results.size(); ++i) {
+      ASSIGN_OR_RETURN(const Log now, ReadLog(results[i].log, NumCpus()));
+      const LogChange change = CompareLogs(earlier[i], now);
+      reports.push_back(ReportOf(change));
+      is_kept &= !options.has_min_speedup || Passes(change, options.min_speedup);
+    }
+    report.Add("changes", std::move(reports));
+  }
   const bool all_loaded = absl::c_all_of(results, [](const BackendResults& one) {
     return absl::c_all_of(one.samples, [](const auto& entry) { return entry.second.is_loaded; });
   });
@@ -123,7 +189,7 @@ absl::StatusOr<CommandResult> RunAndTell(BenchFlags options) {
     return absl::c_all_of(
         one.samples, [](const auto& entry) { return entry.second.outcome == Outcome::kCorrect; });
   });
-  const bool is_fine = all_loaded && (all_right || !options.strict);
+  const bool is_fine = all_loaded && is_kept && (all_right || !options.strict);
   return CommandResult(std::move(report),
                        !made.unusable.empty() ? 2
                        : is_fine              ? 0
@@ -134,7 +200,7 @@ absl::StatusOr<CommandResult> RunAndTell(BenchFlags options) {
 void DeclareBench(CommandLine& command) {
   auto options = std::make_shared<BenchFlags>();
   BenchSettings& settings = options->run.settings;
-  command.AddOption("IN", &settings.in, "Samples in any format, or folders of samples");
+  AddInputList(command, &options->inputs);
   command
       .AddOption(
           "--backend", &settings.backends,
@@ -176,14 +242,27 @@ void DeclareBench(CommandLine& command) {
       .ShowDefault();
   AddMemoryOption(command, &options->run);
   AddJobsOption(command, &options->run.jobs);
+  AddThreadsOption(command, &settings.threads);
   command.AddFlag(
       "--strict", &options->strict,
       "Exit with 1 if a backend is wrong on a sample, or if a wrong answer would have passed");
+  const Option baseline =
+      command
+          .AddOption("--baseline", &options->baseline,
+                     "Say what changed since this log of an earlier benchmark, or since the logs "
+                     "of this folder, one for each backend")
+          .TypeName("LOG|DIR");
+  const Option least = AddMinSpeedupOption(command, &options->min_speedup).Needs(baseline);
   AddExecOptions(command, &settings);
   AddTrustOption(command, &options->run.trust);
   AddDrawWeightsOption(command);
-  AddJsonOption(command, "backends with log, samples, outcomes and median_speedup");
-  command.Run([options] { return RunAndTell(*options); });
+  AddJsonOption(command,
+                "backends with log, samples, outcomes and median_speedup; with --baseline, changes "
+                "with speedup, faster, slower, broke, mended and more");
+  command.Run([options, least] {
+    options->has_min_speedup = least.is_given();
+    return RunAndTell(*options);
+  });
 }
 
 const RegisteredCommand kBench(

@@ -20,6 +20,15 @@ void AddExecOptions(CommandLine& command, BenchSettings* settings) {
                     "Form of the programs that this command reads (default: pt2)");
 }
 
+Option AddMinSpeedupOption(CommandLine& command, double* min_speedup) {
+  return command
+      .AddOption("--min-speedup", min_speedup,
+                 "Exit with 1 if a sample broke, or if one, or all together, is less than R times "
+                 "as fast as before, beyond the spread of the times")
+      .Range(0.0, 1e6)
+      .TypeName("R");
+}
+
 void AddMemoryOption(CommandLine& command, BenchRun* run) {
   command
       .AddOption("--memory", &run->memory_mib,

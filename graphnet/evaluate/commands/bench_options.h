@@ -9,6 +9,8 @@ namespace graphnet {
 
 // Adds --exec and --exec-reads.
 void AddExecOptions(CommandLine& command, BenchSettings* settings);
+// Adds --min-speedup, which makes a comparison of logs (evaluate/log_change.h) end with 1.
+Option AddMinSpeedupOption(CommandLine& command, double* min_speedup);
 // Adds --memory.
 void AddMemoryOption(CommandLine& command, BenchRun* run);
 

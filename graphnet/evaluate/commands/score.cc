@@ -18,9 +18,11 @@
 #include "graphnet/command/json.h"
 #include "graphnet/command/messages.h"
 #include "graphnet/command/options.h"
+#include "graphnet/evaluate/commands/bench_options.h"
 #include "graphnet/evaluate/curve.h"
 #include "graphnet/evaluate/curve_report.h"
 #include "graphnet/evaluate/log.h"
+#include "graphnet/evaluate/log_change.h"
 #include "graphnet/evaluate/plot.h"
 #include "graphnet/evaluate/report_page.h"
 
@@ -35,6 +37,8 @@ struct ScoreFlags {
   std::string svg;
   std::string html;
   int jobs = 0;
+  bool checks_speed = false;  // by `min_speedup`
+  double min_speedup = 0;
   bool lists_wrong = false;  // lists what is wrong at `wrong_at`, in the place of scores
   int wrong_at = 0;
 };
@@ -88,6 +92,9 @@ absl::StatusOr<CommandResult> ScoreLogs(const ScoreFlags& options) {
     tell(path, found.status());
   }
   std::vector<Curve> curves;
+  // Two logs of one compiler are compared, the second with the first.
+  const bool is_pair = files.size() == 2 && failed == 0;
+  std::vector<Log> pair;
   const bool keeps = !options.svg.empty() || !options.html.empty();
   absl::flat_hash_set<std::string> known;  // wrong paths that are in the text
   const auto add = [&](const std::string& file) -> absl::Status {
@@ -102,6 +109,7 @@ absl::StatusOr<CommandResult> ScoreLogs(const ScoreFlags& options) {
     Report& report = reports.emplace_back();
     if (reports.size() > failed + 1) report.Say("");
     report.Append(ReportOf(curve, options.score));
+    if (is_pair) pair.push_back(curve.log);
     if (keeps) curves.push_back(std::move(curve));
     return absl::OkStatus();
   };
@@ -118,10 +126,22 @@ absl::StatusOr<CommandResult> ScoreLogs(const ScoreFlags& options) {
     RETURN_IF_ERROR(WriteFileAtomic(options.svg, WritePlots(curves)));
   if (!options.html.empty() && !curves.empty())
     RETURN_IF_ERROR(WriteFileAtomic(options.html, WriteReportPage(curves, options.score)));
+  std::vector<Report> changes;
+  if (pair.size() == 2 && AreOfOneCompiler(pair[0], pair[1])) {
+    const LogChange change = CompareLogs(pair[0], pair[1]);
+    Report& report = changes.emplace_back();
+    report.Say("");
+    report.Append(ReportOf(change));
+    if (options.checks_speed && !Passes(change, options.min_speedup)) code = std::max(code, 1);
+  } else if (options.checks_speed) {
+    return absl::InvalidArgumentError(
+        "--min-speedup: needs two logs of one compiler, the earlier one first");
+  }
   Report report;
   report.Add("passed", reports.size() - failed);
   report.Add("failed", failed);
   report.Add("curves", std::move(reports));
+  if (!changes.empty()) report.Add("changes", std::move(changes));
   return CommandResult(std::move(report), code, std::move(aside));
 }
 
@@ -170,11 +190,15 @@ void DeclareScore(CommandLine& command) {
           .Range(kMinToleranceLevel, kMaxToleranceLevel)
           .TypeName("T")
           .Excludes("--svg", "--html", "--p", "--b", "--interpretation");
+  const Option least = AddMinSpeedupOption(command, &options->min_speedup).Excludes(wrong);
   AddJobsOption(command, &options->jobs);
-  AddJsonOption(command,
-                "curves with curve, p, b, interpretation, samples, S and ES by t, macro, pi, "
-                "aggregated_score and more; with --wrong-at, curves with wrong: path and status");
-  command.Run([options, wrong] {
+  AddJsonOption(
+      command,
+      "curves with curve, p, b, interpretation, samples, S and ES by t, macro, pi, "
+      "aggregated_score and more; with --wrong-at, curves with wrong: path and status; for two "
+      "logs of one compiler, changes with speedup, faster, slower, broke and mended");
+  command.Run([options, wrong, least] {
+    options->checks_speed = least.is_given();
     options->lists_wrong = wrong.is_given();
     return ScoreLogs(*options);
   });
