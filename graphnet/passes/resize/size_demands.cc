@@ -97,20 +97,21 @@ bool SizeFollower::DemandNow(Node* node, size_t dim, const Size& want) {
           Demand(node->args()[0].node(), dim - lead, want)) {
         return true;
       }
-      // It is repeated more often.
-      const int64_t one = in.dims[dim - lead].base();
-      for (size_t p = 0; p < points_; ++p) {
-        if (IsAlive(p) && want.at(p) % one != 0) return false;
-      }
-      if (dim >= list.places.size() || !list.places[dim]->is_int()) return false;
-      Force(node, list.places[dim], Map([&](size_t p) { return want.at(p) / one; }));
-      return true;
+      return dim < list.places.size() &&
+             DemandCopies(node, {node->args()[0].node(), dim - lead}, list.places[dim], want);
     }
     if (is_wide) {
       return (name == "expand" || name == "broadcast_to") && node->args()[0].is_node() &&
              Demand(node->args()[0].node(), dim - lead, want);
     }
     return force(list, dim);
+  }
+  if (name == "repeat_interleave" && node->args()[0].is_node() &&
+      of.rank() == First(*node).rank()) {
+    Node* operand = node->args()[0].node();
+    if (DimIn(node->FindArg("dim", 2), of.rank(), 0) != dim) return Demand(operand, dim, want);
+    const Argument* times = node->FindArg("repeats", 1);
+    return times != nullptr && DemandCopies(node, {operand, dim}, times, want);
   }
   if (name == "interpolate" || name == "upsample") {
     const Argument* size = node->FindArg("size", 1);
@@ -236,6 +237,40 @@ bool SizeFollower::DemandNow(Node* node, size_t dim, const Size& want) {
     }
   }
   return DemandByTrial(node, dim, want);
+}
+
+bool SizeFollower::DemandCopies(const Node* node, const Dimension& of, const Argument* times,
+                                const Size& want) {
+  if (!times->is_int()) return false;
+  const int64_t one = values_[of.node].dims[of.dim].base();
+  // Both are sizes that grow, such as the sides of a square.
+  const auto ones = seen_.find(one), counts = seen_.find(times->integer());
+  if (ones != seen_.end() && counts != seen_.end()) {
+    for (const Size& a : ones->second) {
+      for (const Size& b : counts->second) {
+        if (!Same(want, Map([&](size_t p) { return Times(a.at(p), b.at(p)); }))) continue;
+        if (!Demand(of.node, of.dim, a)) continue;
+        Force(node, times, b);
+        return true;
+      }
+    }
+  }
+  // There are more copies.
+  for (size_t p = 0; p < points_; ++p) {
+    if (IsAlive(p) && (one == 0 || want.at(p) % one != 0)) return false;
+  }
+  Force(node, times, Map([&](size_t p) { return want.at(p) / one; }));
+  return true;
+}
+
+void SizeFollower::NeedRows(Node* node, const Dimension& table, const std::optional<Size>& most) {
+  const Size rows = values_[table.node].dims[table.dim];
+  if (!most.has_value() || !most->varies() || most->base() >= rows.base()) return;
+  const Size want = Map([&](size_t p) { return std::max(rows.at(p), most->at(p) + 1); });
+  if (want == rows) return;
+  if (want.base() == rows.base() && Fit(node, table.node, table.dim, want, false)) return;
+  GiveUp(*node, "has a table with too few rows for the positions",
+         [&](size_t p) { return most->at(p) >= rows.at(p); });
 }
 
 bool SizeFollower::DemandOnCut(Node* node, const Cut& cut, const Size& want) {

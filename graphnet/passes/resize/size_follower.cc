@@ -1,9 +1,8 @@
-// Follows nodes, numbers and subscripts.
+// Goes through the nodes, and follows the largest numbers that they may hold.
 #include "graphnet/passes/resize/size_follower.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +23,7 @@ namespace graphnet {
 namespace {
 
 constexpr int kMaxRounds = 64;
+constexpr double kMaxFactor = 1 << 20;  // of a size, in a tensor of floats
 // The most elements that all lists, and all tuples of results, may have when they are written out.
 constexpr uint64_t kMaxListed = uint64_t{1} << 20;
 
@@ -141,6 +141,7 @@ absl::Status SizeFollower::Run() {
     expands.clear();
     reshapes.clear();
     seen_.clear();
+    wider_.clear();
     for (const Size& symbol : symbols_) {
       if (symbol.varies()) seen_[symbol.base()].push_back(symbol);
     }
@@ -229,8 +230,13 @@ void SizeFollower::Start(Node* node) {
       extent.is_tensor() && extent.rank() == 0) {
     constant = spec->data.elements()[0];
   }
+  // Tracing puts numbers into tensors, factors such as 2.0 too.
+  if (constant.has_value() && constant->is_float() &&
+      constant->real() == std::rint(constant->real()) && std::abs(constant->real()) < kMaxFactor) {
+    constant = Argument(static_cast<int64_t>(constant->real()));
+  }
   if (constant.has_value() && constant->is_int() && extent.is_tensor()) {
-    extent.number = Size(constant->integer());  // Tracing puts numbers into tensors.
+    extent.number = Size(constant->integer());
     extent.holds_number = true;
   }
   if (const auto it = grown.find(node); it != grown.end()) {
@@ -264,7 +270,7 @@ absl::Status SizeFollower::Visit(Node* node) {
     grows |= of.varies();
     numbers |= of.is_number() || (of.is_tuple() && operand->meta() == nullptr);
   });
-  if (grows || numbers) {
+  if (grows || numbers || CutsMiddle(*node)) {
     const absl::Status followed = Follow(node, &out);
     if (!followed.ok() && grows) {
       if (!node->has_uses()) return absl::OkStatus();
@@ -396,209 +402,6 @@ absl::Status SizeFollower::Follow(Node* node, Extent* out) {
     return absl::OkStatus();
   }
   return FollowTensor(node, name, out);
-}
-
-absl::Status SizeFollower::FollowWrite(Node* node, Extent* out) {
-  const absl::Span<const Argument> args = node->args();
-  *out = First(*node);
-  if (args.size() < 2 || !args[0].is_node() || !args.back().is_node() || !out->is_tensor() ||
-      !Of(args.back()).is_tensor()) {
-    return absl::OkStatus();
-  }
-  // What is written to, and how it comes from the dimensions of the tensor.
-  std::vector<SubscriptDim> dims;
-  if (args.size() == 3 && NameOf(*node) == "setitem") {
-    std::optional<std::vector<SubscriptDim>> part = SubscriptDims(*node);
-    if (!part.has_value()) return absl::OkStatus();
-    dims = *std::move(part);
-  } else {
-    for (size_t i = 0; i < out->rank(); ++i) dims.push_back({static_cast<int>(i)});
-  }
-  Node* const value = args.back().node();
-  const size_t rank = values_[value].rank();
-  for (size_t i = 1; i <= rank && i <= dims.size(); ++i) {
-    const SubscriptDim& dim = dims[dims.size() - i];
-    const std::optional<Cut> cut = CutOf(*node, dim);
-    Size to(1);
-    if (cut.has_value()) {
-      ASSIGN_OR_RETURN(to, FollowCut(node, *cut));
-    } else if (!dim.index_dims.empty()) {
-      to = dim.index_dims[0];
-    } else if (dim.from >= 0) {
-      to = out->dims[static_cast<size_t>(dim.from)];
-    }
-    const Size from = values_[value].dims[rank - i];
-    if (from == to || (from.base() == 1 && !from.varies())) continue;
-    if (!from.varies() && Fit(node, value, rank - i, to, false)) continue;
-    if (!to.varies() && from.base() == to.base() && !is_trial_) {
-      const bool grows = cut.has_value() ? DemandOnCut(node, *cut, from)
-                         : dim.from >= 0
-                             ? Demand(args[0].node(), static_cast<size_t>(dim.from), from)
-                             : false;
-      if (grows) continue;
-    }
-    GiveUp(*node,
-           from.varies() ? "writes a value that grows to one that does not"
-                         : "writes a value that does not grow to one that does",
-           [&](size_t p) { return from.at(p) != to.at(p) && from.at(p) != 1; });
-  }
-  return absl::OkStatus();
-}
-
-std::optional<std::vector<SizeFollower::SubscriptDim>> SizeFollower::SubscriptDims(
-    const Node& node) const {
-  const Extent& in = First(node);
-  const Argument& index = node.args()[1];
-  const auto elements = index.is_tuple() ? index.elements() : absl::MakeConstSpan(&index, 1);
-  const auto taken = absl::c_count_if(elements, [](const Argument& a) {
-    return !a.is_none() && a.kind() != Argument::Kind::kEllipsis;
-  });
-  std::vector<SubscriptDim> made;
-  int next = 0;
-  const int rank = static_cast<int>(in.rank());
-  std::optional<size_t> tensors_at;
-  std::vector<Size> joined;
-  bool apart = false, last_was_tensor = false;
-  for (const Argument& element : elements) {
-    const bool is_tensor = element.is_node() && Of(element).is_tensor();
-    if (element.is_none()) {
-      made.push_back({});
-    } else if (element.kind() == Argument::Kind::kEllipsis) {
-      for (auto i = taken; i < rank && next < rank; ++i) made.push_back({next++});
-    } else if (next >= rank) {
-      return std::nullopt;
-    } else if (element.kind() == Argument::Kind::kSlice) {
-      made.push_back({next++, &element});
-    } else if (is_tensor) {
-      const TensorMeta* meta = element.node()->tensor_meta();
-      if (meta == nullptr || meta->dtype == DType::kBool || meta->dtype == DType::kUInt8)
-        return std::nullopt;
-      if (tensors_at.has_value() && !last_was_tensor) apart = true;
-      if (!tensors_at.has_value()) tensors_at = made.size();
-      const std::vector<Size>& by = Of(element).dims;
-      std::vector<Size> wide(std::max(joined.size(), by.size()), Size(1));
-      for (size_t i = 1; i <= wide.size(); ++i) {
-        Size& to = wide[wide.size() - i];
-        if (i <= joined.size()) to = joined[joined.size() - i];
-        if (i <= by.size() && (to.base() == 1 && !to.varies())) to = by[by.size() - i];
-      }
-      joined = std::move(wide);
-      ++next;
-    } else if (element.is_int() || element.is_node()) {
-      ++next;
-    } else {
-      return std::nullopt;
-    }
-    last_was_tensor = is_tensor;
-  }
-  while (next < rank) made.push_back({next++});
-  if (tensors_at.has_value()) {
-    std::vector<SubscriptDim> dims;
-    for (const Size& size : joined) {
-      dims.emplace_back();
-      dims.back().index_dims = {size};
-    }
-    made.insert(made.begin() + static_cast<ptrdiff_t>(apart ? 0 : *tensors_at), dims.begin(),
-                dims.end());
-  }
-  return made;
-}
-
-std::optional<SizeFollower::Cut> SizeFollower::CutOf(const Node& node,
-                                                     const SubscriptDim& dim) const {
-  if (dim.slice == nullptr || !node.args()[0].is_node()) return std::nullopt;
-  return Cut{node.args()[0].node(),
-             static_cast<size_t>(dim.from),
-             {dim.slice, 0},
-             {dim.slice, 1},
-             {dim.slice, 2}};
-}
-
-std::optional<SizeFollower::Cut> SizeFollower::CutOfSlice(const Node& node) const {
-  const Extent& in = First(node);
-  const auto dim = DimIn(node.FindArg("dim", 1), in.rank(), 0);
-  if (!in.is_tensor() || !dim.has_value() || node.args().empty() || !node.args()[0].is_node())
-    return std::nullopt;
-  return Cut{node.args()[0].node(), *dim, node.FindArg("start", 2), node.FindArg("end", 3),
-             node.FindArg("step", 4)};
-}
-
-absl::StatusOr<Size> SizeFollower::FollowCut(Node* node, const Cut& cut) {
-  const Size whole = values_[cut.operand].dims[cut.dim];
-  constexpr int64_t kEnd = std::numeric_limits<int64_t>::max();
-  const auto bound = [&](const Place& place, int64_t otherwise) -> std::optional<Size> {
-    if (place.at == nullptr || place.number().is_none()) return Size(otherwise);
-    if (const Size* forced = ForcedOf(node, place)) return *forced;
-    const Extent of = ExtentOf(place.number());
-    if (!of.is_number()) return std::nullopt;
-    return of.number;
-  };
-  std::optional<Size> start = bound(cut.start, 0);
-  std::optional<Size> stop = bound(cut.stop, kEnd);
-  const std::optional<Size> step = bound(cut.step, 1);
-  if (!start.has_value() || !stop.has_value() || !step.has_value() || step->varies() ||
-      step->base() < 1) {
-    return absl::FailedPreconditionError("is cut at a place that depends on data");
-  }
-  const auto is_int = [](const Place& place) {
-    return place.at != nullptr && place.number().is_int();
-  };
-  // A number that is the size of what grows means all of it.
-  if (whole.varies() && !stop->varies() && is_int(cut.stop) && stop->base() > 1 &&
-      stop->base() == whole.base()) {
-    stop = whole;
-  }
-  if (whole.varies() && !start->varies() && is_int(cut.start) && start->base() > 1 &&
-      start->base() == whole.base()) {
-    start = whole;
-  }
-  if (whole.varies() && !start->varies() && is_int(cut.start) && start->base() < -1 &&
-      start->base() == -whole.base()) {
-    start = Map([&](size_t p) { return -whole.at(p); });
-  }
-  Record(node, cut.start, *start);
-  Record(node, cut.stop, *stop);
-  Size made = Map([&](size_t p) {
-    const int64_t size = whole.at(p);
-    const auto at = [&](int64_t n) { return std::clamp<int64_t>(n < 0 ? n + size : n, 0, size); };
-    const int64_t length = std::max<int64_t>(0, at(stop->at(p)) - at(start->at(p)));
-    return length / step->base() + (length % step->base() == 0 ? 0 : 1);
-  });
-  // What is cut from may be too short.
-  if (cut.stop.at != nullptr && ForcedOf(node, cut.stop) != nullptr && !is_trial_) {
-    const Size want = Map([&](size_t p) { return std::max(whole.at(p), stop->at(p)); });
-    if (!(want == whole) && want.base() == whole.base()) Demand(cut.operand, cut.dim, want);
-  }
-  GiveUp(*node, "takes an empty part",
-         [&](size_t p) { return made.at(p) <= 0 && made.base() > 0; });
-  return made;
-}
-
-absl::Status SizeFollower::FollowSubscript(Node* node, Extent* out) {
-  if (node->args().size() != 2 || !First(*node).is_tensor())
-    return absl::FailedPreconditionError("takes a part of a value with unknown sizes");
-  const Extent in = First(*node);
-  const auto dims = SubscriptDims(*node);
-  if (!dims.has_value() || !out->is_tensor() || dims->size() != out->rank())
-    return absl::FailedPreconditionError("is indexed with data, or in an unknown way");
-  // A tensor that is broadcast with others, and does not grow with them.
-  for (size_t i = 0; i < dims->size(); ++i) {
-    const SubscriptDim& dim = (*dims)[i];
-    if (!dim.index_dims.empty()) {
-      out->dims[i] = dim.index_dims[0];
-    } else if (dim.from < 0) {
-      out->dims[i] = Size(1);
-    } else if (dim.slice == nullptr) {
-      out->dims[i] = in.dims[static_cast<size_t>(dim.from)];
-    } else {
-      ASSIGN_OR_RETURN(out->dims[i], FollowCut(node, *CutOf(*node, dim)));
-    }
-    if (dim.index_dims.empty()) continue;
-    const Size& made = out->dims[i];
-    GiveUp(*node, "takes an empty part",
-           [&](size_t p) { return made.at(p) <= 0 && made.base() > 0; });
-  }
-  return absl::OkStatus();
 }
 
 void SizeFollower::FollowMost(const Node& node, absl::string_view name, Extent* out) const {

@@ -127,6 +127,11 @@ class SizeFollower {
   static const Argument* DimArg(const Node& node, size_t position);
   static std::optional<size_t> DimIn(const Argument* argument, size_t rank, int64_t otherwise);
   absl::Status Follow(Node* node, Extent* out);
+  void FollowMost(const Node& node, absl::string_view name, Extent* out) const;
+  // Remembers sizes, since a number may be one that was seen before.
+  void See(const Extent& extent);
+
+  // --- size_cuts.cc
   absl::Status FollowSubscript(Node* node, Extent* out);
   // Follows a write to a tensor, or to a part of it.
   absl::Status FollowWrite(Node* node, Extent* out);
@@ -138,11 +143,14 @@ class SizeFollower {
   };
   std::optional<Cut> CutOf(const Node& node, const SubscriptDim& dim) const;
   std::optional<Cut> CutOfSlice(const Node& node) const;
+  // Returns the n of the part of a table from 1 - n to n - 1 around its middle, if n grows.
+  std::optional<Size> MiddleOf(const Cut& cut) const;
+  bool CutsMiddle(const Node& node) const;
   absl::StatusOr<Size> FollowCut(Node* node, const Cut& cut);
   std::optional<std::vector<SubscriptDim>> SubscriptDims(const Node& node) const;
-  void FollowMost(const Node& node, absl::string_view name, Extent* out) const;
-  // Remembers sizes, since a number may be one that was seen before.
-  void See(const Extent& extent);
+  // Returns the size of the windows into which a view cuts a dimension.
+  std::optional<int64_t> WindowOf(const Node& node, size_t dim, int depth) const;
+  absl::Status FollowPad(Node* node, Extent* out);
 
   // --- size_numbers.cc
   // Follows a call that computes a number, or a list of numbers, from numbers and sizes alone.
@@ -179,6 +187,8 @@ class SizeFollower {
   absl::Status FollowFactory(Node* node, absl::string_view name, Extent* out);
   absl::Status FollowRange(Node* node, Extent* out);
   absl::Status FollowRepeat(Node* node, absl::string_view name, Extent* out);
+  absl::Status FollowRepeatInterleave(Node* node, Extent* out);
+  absl::Status FollowFold(Node* node, Extent* out);
   // Returns the numbers that say how many elements a call such as linspace makes; empty for others.
   std::vector<const Argument*> CountsOf(const Node& node, absl::string_view name) const;
   // One group of dimensions whose product stays.
@@ -196,6 +206,14 @@ class SizeFollower {
   bool DemandNow(Node* node, size_t dim, const Size& want);
   bool DemandOnCut(Node* node, const Cut& cut, const Size& want);
   bool DemandByTrial(Node* node, size_t dim, const Size& want);
+  struct Dimension {
+    Node* node;
+    size_t dim;
+  };
+  // Makes a dimension that has `times` copies of another one `want`.
+  bool DemandCopies(const Node* node, const Dimension& of, const Argument* times, const Size& want);
+  // Makes a dimension that is looked up by numbers up to `most` long enough, or gives up.
+  void NeedRows(Node* node, const Dimension& table, const std::optional<Size>& most);
 
   Module& module_;
   const size_t points_;
@@ -206,6 +224,7 @@ class SizeFollower {
   NodeTable<Extent> values_;
   std::map<const Node*, std::map<Place, Size>> forced_;
   std::map<int64_t, std::vector<Size>> seen_;
+  std::vector<std::pair<Size, Size>> wider_;  // sizes, and what is cut out of them again
   bool again_ = false;
   bool is_trial_ = false;
   bool trial_failed_ = false;

@@ -455,4 +455,61 @@ absl::Status SizeFollower::FollowRepeat(Node* node, absl::string_view name, Exte
   return absl::OkStatus();
 }
 
+absl::Status SizeFollower::FollowRepeatInterleave(Node* node, Extent* out) {
+  const Extent& in = First(*node);
+  const Argument* times = node->FindArg("repeats", 1);
+  const auto dim = DimIn(node->FindArg("dim", 2), in.rank(), 0);
+  if (times == nullptr || !times->is_int() || !dim.has_value() || in.rank() != out->rank())
+    return FollowInferred(node, out);
+  const Size* forced = ForcedOf(node, times);
+  const Size made = forced == nullptr ? Size(times->integer()) : *forced;
+  out->dims = in.dims;
+  out->dims[*dim] = Map([&](size_t p) { return Times(made.at(p), in.dims[*dim].at(p)); });
+  Record(node, times, made);
+  return absl::OkStatus();
+}
+
+absl::Status SizeFollower::FollowFold(Node* node, Extent* out) {
+  // The windows lie side by side, as many as fit.
+  const Extent& in = First(*node);
+  const Argument* size = node->FindArg("output_size", 1);
+  const Argument* window = node->FindArg("kernel_size", 2);
+  const Argument* stride = node->FindArg("stride", 5);
+  const auto ints = [](const Argument* list) {
+    return list != nullptr && list->is_sequence() && list->elements().size() == 2 &&
+           absl::c_all_of(list->elements(), [](const Argument& n) { return n.is_int(); });
+  };
+  if (!ints(size) || !ints(window) || !ints(stride) || in.rank() != 3 || out->rank() != 4 ||
+      !in.dims[2].varies()) {
+    return FollowInferred(node, out);
+  }
+  const auto number = [](const Argument* list, size_t i) { return list->elements()[i].integer(); };
+  const auto rows = seen_.find(number(size, 0)), columns = seen_.find(number(size, 1));
+  if (rows == seen_.end() || columns == seen_.end() || in.dims[1].varies())
+    return FollowInferred(node, out);
+  const auto fits = [&](const Size& height, const Size& width, size_t p) {
+    int64_t blocks = 1;
+    for (size_t i = 0; i < 2; ++i) {
+      const int64_t left = (i == 0 ? height : width).at(p) - number(window, i);
+      if (left < 0 || number(stride, i) < 1) return false;
+      blocks = Times(blocks, left / number(stride, i) + 1);
+    }
+    return blocks == in.dims[2].at(p);
+  };
+  for (const Size& height : rows->second) {
+    for (const Size& width : columns->second) {
+      bool all = true;
+      for (size_t p = 0; p < points_; ++p) all &= !IsAlive(p) || fits(height, width, p);
+      if (!all) continue;
+      out->dims[0] = in.dims[0];
+      out->dims[2] = height;
+      out->dims[3] = width;
+      Record(node, &size->elements()[0], height);
+      Record(node, &size->elements()[1], width);
+      return absl::OkStatus();
+    }
+  }
+  return FollowInferred(node, out);
+}
+
 }  // namespace graphnet

@@ -92,6 +92,9 @@ absl::Status SizeFollower::FollowTensor(Node* node, absl::string_view name, Exte
     return FollowFactory(node, name, out);
   if (name == "arange" || name == "range") return FollowRange(node, out);
   if (name == "repeat" || name == "tile") return FollowRepeat(node, name, out);
+  if (name == "repeat_interleave") return FollowRepeatInterleave(node, out);
+  if (name == "fold") return FollowFold(node, out);
+  if (name == "pad" && out->is_tensor()) return FollowPad(node, out);
   if (name == "cat" || name == "concat" || name == "concatenate")
     return FollowCat(node, false, out);
   if (name == "stack") return FollowCat(node, true, out);
@@ -483,14 +486,7 @@ absl::Status SizeFollower::FollowEmbedding(Node* node, Extent* out) {
   }
   out->dims = values_[index].dims;
   out->dims.push_back(values_[table].dims[1]);
-  const std::optional<Size> most = values_[index].most;
-  const Size rows = values_[table].dims[0];
-  if (!most.has_value() || !most->varies() || most->base() >= rows.base()) return absl::OkStatus();
-  const Size want = Map([&](size_t p) { return std::max(rows.at(p), most->at(p) + 1); });
-  if (want == rows) return absl::OkStatus();
-  if (want.base() == rows.base() && Fit(node, table, 0, want, false)) return absl::OkStatus();
-  GiveUp(*node, "has a table with too few rows for the positions",
-         [&](size_t p) { return most->at(p) >= rows.at(p); });
+  NeedRows(node, {table, 0}, values_[index].most);
   return absl::OkStatus();
 }
 
@@ -545,8 +541,7 @@ absl::Status SizeFollower::FollowInterpolate(Node* node, Extent* out) {
     if (at >= list.numbers.size() || !list.numbers[at].is_number())
       return absl::FailedPreconditionError("has sizes that are not known");
     Size made = list.numbers[at].number;
-    if (!made.varies() && in.dims[i].varies() && !list.places.empty() &&
-        list.places[at]->is_int()) {
+    if (!made.varies() && in.dims[i].varies() && !list.places.empty()) {
       // It is the size of something that grows, or in proportion to the operand.
       const auto seen = seen_.find(made.base());
       if (made.base() == in.dims[i].base()) {

@@ -62,6 +62,109 @@ graph @forward(%x : i64[S0, S1], %w : f32[10, 6] as torch.nn.parameter.Parameter
   EXPECT_THAT(made, HasSubstr("symbol S1 = 8"));
 }
 
+TEST(ResizePlanTest, CopiesOfASquareFollowItsSides) {
+  constexpr absl::string_view kText = R"(symbol S0 = 4
+graph @forward(%x : f32[S0, S0, S0, S0]) {
+  %f = .reshape(%x, 16, 16) : f32[16, 16]
+  %a = torch.arange(4) : i64[4]
+  %b = .view(%a, 1, -1) : i64[1, 4]
+  %c = .view(%a, -1, 1) : i64[4, 1]
+  %d = operator.sub(%b, %c) : i64[4, 4]
+  %r = .repeat(%d, 4, 4) : i64[16, 16]
+  %i = .repeat_interleave(%d, 4, dim = 0) : i64[16, 4]
+  %j = .repeat_interleave(%i, 4, dim = 1) : i64[16, 16]
+  %s = operator.add(%f, %r) : f32[16, 16]
+  %t = operator.add(%s, %j) : f32[16, 16]
+  return (%t,)
+}
+)";
+  const std::string made = At(kText, {6});
+  EXPECT_THAT(made, HasSubstr("torch.arange(6) : i64[6]"));
+  EXPECT_THAT(made, HasSubstr(".repeat(%d, 6, 6) : i64[36, 36]"));
+  EXPECT_THAT(made, HasSubstr(".repeat_interleave(%i, 6, dim = 1) : i64[36, 36]"));
+}
+
+TEST(ResizePlanTest, FoldMakesTheImageThatWasCut) {
+  constexpr absl::string_view kText = R"(symbol S0 = 4
+graph @forward(%x : f32[1, 8, S0, S0], %w : f32[32, 8, 2, 2] as torch.nn.parameter.Parameter) {
+  %c = torch.conv2d(%x, %w, None, (2, 2)) : f32[1, 32, 2, 2]
+  %f = .flatten(%c, 2) : f32[1, 32, 4]
+  %y = torch.nn.functional.fold(%f, output_size = (4, 4), kernel_size = (2, 2), stride = (2, 2)) : f32[1, 8, 4, 4]
+  return (%y,)
+}
+)";
+  EXPECT_THAT(At(kText, {8}), HasSubstr("output_size = (8, 8)"));
+  EXPECT_THAT(At(kText, {7}), HasSubstr("output_size = (7, 7)"));
+}
+
+TEST(ResizePlanTest, FactorsInTensorsAreNumbers) {
+  constexpr absl::string_view kText = R"(symbol S0 = 4
+graph @forward(%x : f32[1, 2, S0, S0], %f : f32[] {data = [2.0]}) {
+  %i = .item(%f)
+  %m = operator.mul(4, %i)
+  %n = torch.sym_int(%m)
+  %y = torch.nn.functional.interpolate(%x, [%n, %n], None, "bilinear", False) : f32[1, 2, 8, 8]
+  return (%y,)
+}
+)";
+  EXPECT_THAT(At(kText, {16}), HasSubstr("(%x, [32, 32], None"));
+}
+
+TEST(ResizePlanTest, TheMiddleOfATableOfRelativePositionsGrows) {
+  constexpr absl::string_view kText = R"(symbol S0 = 3
+graph @forward(%x : f32[1, S0, 4], %w : f32[1, 9, 4]) {
+  %a = .relu(%x) : f32[1, 3, 4]
+  %p = operator.getitem(%w, (slice(None, None, None), slice(2, 7, None))) : f32[1, 5, 4]
+  %t = .transpose(%p, 1, 2) : f32[1, 4, 5]
+  %m = torch.matmul(%a, %t) : f32[1, 3, 5]
+  %n = operator.getitem(%m, (slice(None, None, None), slice(None, None, None), slice(None, 3, None))) : f32[1, 3, 3]
+  %u = .transpose(%a, 1, 2) : f32[1, 4, 3]
+  %q = torch.matmul(%a, %u) : f32[1, 3, 3]
+  %s = operator.add(%q, %n) : f32[1, 3, 3]
+  return (%s,)
+}
+)";
+  const std::string made = At(kText, {4});
+  EXPECT_THAT(made, HasSubstr("slice(1, 8, None))) : f32[1, 7, 4]"));
+  EXPECT_THAT(made, HasSubstr("slice(None, 4, None))) : f32[1, 4, 4]"));
+  EXPECT_THAT(At(kText, {2}), HasSubstr("slice(3, 6, None))) : f32[1, 3, 4]"));
+  EXPECT_THAT(At(kText, {6}), HasSubstr("too few rows"));
+}
+
+TEST(ResizePlanTest, APadFillsWholeWindows) {
+  constexpr absl::string_view kText = R"(symbol S0 = 6
+graph @forward(%x : f32[1, S0, 2]) {
+  %p = torch.nn.functional.pad(%x, (0, 0, 0, 2), "constant", None) : f32[1, 8, 2]
+  %r = torch.roll(%p, shifts = (-1,), dims = (1,)) : f32[1, 8, 2]
+  %w = .view(%r, 1, 2, 4, 2) : f32[1, 2, 4, 2]
+  %v = .view(%w, 1, 8, 2) : f32[1, 8, 2]
+  %c = operator.getitem(%v, (slice(None, None, None), slice(None, 6, None))) : f32[1, 6, 2]
+  %s = operator.add(%x, %c) : f32[1, 6, 2]
+  return (%s,)
+}
+)";
+  const std::string made = At(kText, {9});
+  EXPECT_THAT(made, HasSubstr("pad(%x, (0, 0, 0, 3), \"constant\", None) : f32[1, 12, 2]"));
+  EXPECT_THAT(made, HasSubstr(".view(%r, 1, 3, 4, 2)"));
+  EXPECT_THAT(made, HasSubstr("slice(None, 9, None))) : f32[1, 9, 2]"));
+  EXPECT_THAT(At(kText, {8}), HasSubstr("(0, 0, 0, 0)"));
+}
+
+TEST(ResizePlanTest, ATableHasARowForEachPosition) {
+  constexpr absl::string_view kText = R"(symbol S0 = 4
+graph @forward(%x : f32[S0, 2], %w : f32[5, 2] as torch.nn.parameter.Parameter) {
+  %a = torch.arange(0, 4) : i64[4]
+  %t = operator.getitem(%w, slice(None, 4, None)) : f32[4, 2]
+  %g = operator.getitem(%t, %a) : f32[4, 2]
+  %s = operator.add(%x, %g) : f32[4, 2]
+  return (%s,)
+}
+)";
+  const std::string made = At(kText, {8});
+  EXPECT_THAT(made, HasSubstr("torch.arange(0, 8)"));
+  EXPECT_THAT(made, HasSubstr("slice(None, 8, None)) : f32[8, 2]"));
+}
+
 TEST(ResizePlanTest, ConstantsGrowWhereTheyMeetWhatGrows) {
   constexpr absl::string_view kText = R"(symbol S0 = 4
 graph @forward(%x : f32[1, 2, S0, S0]) {
