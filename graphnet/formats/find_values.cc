@@ -13,7 +13,9 @@
 #include "absl/strings/string_view.h"
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
+#include "graphnet/formats/formats.h"
 #include "graphnet/formats/safetensors/safetensors.h"
+#include "graphnet/interp/inputs/draw.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/lift_attributes.h"
 
@@ -28,6 +30,7 @@ std::atomic<MissingValues>& Least() {
 struct Lacking {
   std::string name;
   const TensorMeta* meta = nullptr;  // null if it is unknown
+  const DrawSpec* spec = nullptr;    // null if there is none
   bool is_rounded = false;           // its values are known from a record of rounded numbers
 };
 
@@ -37,7 +40,7 @@ std::vector<Lacking> LackingIn(const Sample& sample) {
   const auto add = [&](absl::string_view name, const TensorMeta* meta, const DrawSpec* spec) {
     const bool is_rounded = spec != nullptr && !spec->data.is_none();
     if (!sample.weights.contains(std::string(name)))
-      lacking.push_back({std::string(name), meta, is_rounded});
+      lacking.push_back({std::string(name), meta, spec, is_rounded});
   };
   for (const Attribute& attribute : sample.module->attributes())
     add(attribute.name, attribute.meta, attribute.draw_spec);
@@ -82,8 +85,13 @@ absl::Status AddValuesBeside(const std::string& beside, MissingValues allowed, S
   const bool is_tolerant = allowed == MissingValues::kDrawn;
   absl::StatusOr<std::map<std::string, TensorData>> found = ReadSafetensorsFile(beside);
   if (!found.ok()) return is_tolerant ? absl::OkStatus() : found.status();
-  if (absl::c_none_of(lacking, [&](const Lacking& one) { return found->contains(one.name); }))
+  if (absl::c_none_of(lacking, [&](const Lacking& one) { return found->contains(one.name); })) {
+    if (is_tolerant) return absl::OkStatus();
+    NoteOnInput(beside,
+                "not read, as it has no weight of the sample beside it by its name; --weights "
+                "FILE finds names with other prefixes");
     return absl::OkStatus();
+  }
   for (const Lacking& one : lacking) {
     const auto it = found->find(one.name);
     const std::string wrong =
@@ -97,6 +105,17 @@ absl::Status AddValuesBeside(const std::string& beside, MissingValues allowed, S
     }
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<size_t> DrawLacking(Sample* sample) {
+  size_t drawn = 0;
+  if (AllowedToMiss(MissingValues::kRefused) != MissingValues::kDrawn) return drawn;
+  for (const Lacking& one : LackingIn(*sample)) {
+    if (one.meta == nullptr) continue;
+    ASSIGN_OR_RETURN(sample->weights[one.name], DrawTensor(*one.meta, one.spec, one.name, {}));
+    ++drawn;
+  }
+  return drawn;
 }
 
 }  // namespace graphnet

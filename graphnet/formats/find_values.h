@@ -3,9 +3,11 @@
 #ifndef GRAPHNET_FORMATS_FIND_VALUES_H_
 #define GRAPHNET_FORMATS_FIND_VALUES_H_
 
+#include <cstddef>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "graphnet/formats/missing_values.h"
 #include "graphnet/ir/sample.h"
 
@@ -23,6 +25,10 @@ MissingValues AllowedToMiss(MissingValues asked);
 // Otherwise it must have all values that the sample lacks, in their dtypes and sizes, unless missing
 // ones may be drawn: InvalidArgument names the first that is not as it should be.
 absl::Status AddValuesBeside(const std::string& beside, MissingValues allowed, Sample* sample);
+
+// Draws the values that attributes lack, as a run with the seed 0 does, if DrawMissingValues lets them
+// lack. Returns how many it has drawn. Fails as DrawTensor does.
+absl::StatusOr<size_t> DrawLacking(Sample* sample);
 
 }  // namespace graphnet
 

@@ -6,6 +6,9 @@
 
 namespace graphnet {
 
+// The end of a message that says that a value is not known.
+inline constexpr char kValueHint[] = "; --weights FILE gives it, or --draw-weights draws it";
+
 enum class MissingValues : uint8_t {
   kRefused,   // The file has all values, or it is refused.
   kIfStated,  // Values may lack if the file itself says so: the program was made on meta.

@@ -51,6 +51,7 @@ SUITES = {
     "mlir": ("suite_files", "Mlir", "MLIR, as torch-mlir-opt verifies it"),
     "spellings": ("suite_files", "Spellings", "records, spelled in all ways"),
     "texts": ("suite_texts", "Texts", "hostile names and texts in archives that PyTorch loads"),
+    "weights": ("suite_weights", "Weights", "checkpoints, put into programs by name"),
     "stable": ("suite_loops", "Stable", "the private and public forms of the calls that `stabilize` rewrites"),
 }
 

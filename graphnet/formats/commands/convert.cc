@@ -11,7 +11,9 @@
 #include "graphnet/command/json.h"
 #include "graphnet/command/options.h"
 #include "graphnet/command/save.h"
+#include "graphnet/command/weights.h"
 #include "graphnet/formats/commands/convert_paddle.h"
+#include "graphnet/formats/find_values.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/interp/inputs/example_input.h"
 #include "graphnet/interp/inputs/weights.h"
@@ -24,19 +26,21 @@ namespace {
 struct ConvertFlags : PaddleFlags {
   Output out;
   InputOptions inputs;
+  std::shared_ptr<WeightsOptions> weights = std::make_shared<WeightsOptions>();
   bool lift = false;
   bool strip = false;
   bool resume = false;
 };
 
-// What became of one of several samples.
+// What became of a sample.
 struct ConvertOutcome {
   Losses lost;
+  Report weights;
   bool was_there = false;
 };
 
 absl::Status ConvertOne(const std::string& path, const Output& out, const ConvertFlags& options,
-                        Losses* losses) {
+                        ConvertOutcome* outcome) {
   RETURN_IF_ERROR(CheckOutput(out));
   const bool is_archive = out.is("pt2") || out.is("torchscript") || out.is("onnx");
   if (options.strip && is_archive) {
@@ -49,12 +53,19 @@ absl::Status ConvertOne(const std::string& path, const Output& out, const Conver
         "--embed-weights: a protobuf can hold them, and .pt, .pt2 and .onnx always do");
   }
   const bool weights = out.keeps_weights() && !options.strip;
-  ASSIGN_OR_RETURN(Sample sample, Load(path, {.trust = options.trust,
-                                              .weights = weights,
-                                              .values_if_there = !weights,
-                                              .missing = MissingValues::kIfStated,
-                                              .statistics = options.lift || !weights}));
+  ASSIGN_OR_RETURN(Sample sample, LoadWithWeights(path,
+                                                  {.trust = options.trust,
+                                                   .weights = weights,
+                                                   .values_if_there = !weights,
+                                                   .missing = MissingValues::kIfStated,
+                                                   .statistics = options.lift || !weights},
+                                                  *options.weights, &outcome->weights));
   if (options.strip) sample.weights.clear();
+  if (weights) {
+    ASSIGN_OR_RETURN(const size_t drawn, DrawLacking(&sample));
+    if (drawn > 0) outcome->weights.Add("drawn_weights", drawn);
+    if (drawn > 0) outcome->weights.Say(absl::StrCat(drawn, " weights are drawn"));
+  }
   RETURN_IF_ERROR(DescribeAll(options.inputs, /*seed=*/0, &sample));
   if (options.lift) {
     const std::map<std::string, const TensorMeta*> before = NamedMetas(*sample.module);
@@ -63,13 +74,13 @@ absl::Status ConvertOne(const std::string& path, const Output& out, const Conver
     RETURN_IF_ERROR(FollowGraph(renamed, before, &sample));
     RETURN_IF_ERROR(Verify(*sample.module));
   }
-  return SaveSample(sample, out, losses);
+  return SaveSample(sample, out, &outcome->lost);
 }
 
 // Adds where a sample was written, and what was lost.
-void Tell(const Output& out, const Losses& losses, Report* sample) {
+void Tell(const Output& out, const ConvertOutcome& outcome, Report* sample) {
   sample->Add("out", out.path);
-  losses.AddTo(sample);
+  outcome.lost.AddTo(sample);
 }
 
 absl::StatusOr<CommandResult> Convert(const ConvertFlags& options) {
@@ -77,6 +88,8 @@ absl::StatusOr<CommandResult> Convert(const ConvertFlags& options) {
   if (options.out.to == "paddle") {
     if (options.resume)
       return absl::InvalidArgumentError("--resume: a conversion to Paddle reports on all samples");
+    if (!options.weights->file.empty())
+      return absl::InvalidArgumentError("--weights: a sample of Paddle holds no values");
     return ConvertToPaddle(options, options.out);
   }
   if (!options.report.empty()) return absl::InvalidArgumentError("--report is for --to paddle");
@@ -87,11 +100,16 @@ absl::StatusOr<CommandResult> Convert(const ConvertFlags& options) {
   const InputList& given = options.samples;
   if (IsOneSample(given) || (to_file && given.list.empty() && given.in.size() == 1)) {
     const std::string& path = given.in[0];
-    Losses losses;
-    RETURN_IF_ERROR(ConvertOne(path, options.out, options, &losses));
+    ConvertOutcome outcome;
+    const absl::Status status = ConvertOne(path, options.out, options, &outcome);
+    if (absl::IsFailedPrecondition(status) && !outcome.weights.ToJson().members().empty())
+      return RefusedWeights(path, status, std::move(outcome.weights));
+    RETURN_IF_ERROR(status);
     Report sample;
-    Tell(options.out, losses, &sample);
-    return CommandResult(SamplesReport(path, std::move(sample)), 0, LossNote(losses, options.out));
+    Tell(options.out, outcome, &sample);
+    sample.Append(std::move(outcome.weights));
+    return CommandResult(SamplesReport(path, std::move(sample)), 0,
+                         LossNote(outcome.lost, options.out));
   }
   if (options.out.to.empty() && !to_file)
     return absl::InvalidArgumentError("several samples need --to, the format of all outputs");
@@ -105,12 +123,13 @@ absl::StatusOr<CommandResult> Convert(const ConvertFlags& options) {
         const Output& out = outputs.at(input.path);
         outcome->was_there = options.resume && IsThere(out);
         if (outcome->was_there) return absl::OkStatus();
-        return ConvertOne(input.path, out, options, &outcome->lost);
+        return ConvertOne(input.path, out, options, outcome);
       },
-      [&](size_t i, const absl::Status& status, const ConvertOutcome& outcome, Report* sample) {
+      [&](size_t i, const absl::Status& status, ConvertOutcome& outcome, Report* sample) {
         lost.Add(outcome.lost);
         there += outcome.was_there ? 1 : 0;
-        if (status.ok()) Tell(outputs.at(inputs[i].path), outcome.lost, sample);
+        if (status.ok()) Tell(outputs.at(inputs[i].path), outcome, sample);
+        sample->Append(std::move(outcome.weights));
         if (outcome.was_there) sample->Add("there", true);
       });
   made.report.Say(CountLine(made.count, there));
@@ -128,6 +147,7 @@ void DeclareConvert(CommandLine& command) {
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   AddDrawWeightsOption(command);
+  AddWeightsOptions(command, options->weights.get());
   AddInputOptions(command, &options->inputs);
   command
       .AddOption("--report", &options->report,
@@ -154,8 +174,9 @@ void DeclareConvert(CommandLine& command) {
       .Excludes(strip);
   AddJsonOption(
       command,
-      "samples with path, out, lost, counts of what the format cannot hold, and there, if "
-      "--resume left it out");
+      absl::StrCat("samples with path, out, lost, counts of what the format cannot hold, there, if "
+                   "--resume left it out, and ",
+                   kWeightsMember));
   command.Run([options] { return Convert(*options); });
 }
 

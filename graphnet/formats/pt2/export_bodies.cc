@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
+#include "graphnet/formats/missing_values.h"
 #include "graphnet/formats/pt2/graph_exporter.h"
 #include "graphnet/ir/node_error.h"
 #include "graphnet/ops/callable.h"
@@ -63,7 +64,8 @@ absl::StatusOr<ExportValue> GraphExporter::ExportBody(const Graph& graph, Scope*
       case Op::kGetAttr: {
         const auto it = attribute_values_.find(node->target());
         if (it == attribute_values_.end()) {
-          return NodeError(*node, "the value of the attribute is not known");
+          return NodeError(*node,
+                           absl::StrCat("the value of the attribute is not known", kValueHint));
         }
         if (scope->depth > 0) {
           return NodeError(*node,

@@ -15,6 +15,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/base/strided_copy.h"
 #include "graphnet/formats/archive/zip_writer.h"
+#include "graphnet/formats/missing_values.h"
 #include "graphnet/formats/pt2/evaluated.h"
 #include "graphnet/formats/pt2/extra_files.h"
 #include "graphnet/formats/pt2/graph_exporter.h"
@@ -237,8 +238,8 @@ absl::StatusOr<std::optional<Program>> WriteUnchanged(const Sample& sample,
   for (const pt2::ImportedAttribute& imported : importer.attributes()) {
     const auto data = sample.weights.find(imported.attribute);
     if (imported.payload == nullptr || data == sample.weights.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the value of ", Printable(imported.attribute), " is not known"));
+      return absl::InvalidArgumentError(absl::StrCat("the value of ", Printable(imported.attribute),
+                                                     " is not known", kValueHint));
     }
     StoredTensor tensor = imported.payload->tensor;
     if (imported.is_storage) {  // The attribute is its whole record.

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/base/status.h"
+#include "graphnet/formats/missing_values.h"
 #include "graphnet/formats/pt2/evaluated.h"
 #include "graphnet/formats/pt2/expressions.h"
 #include "graphnet/formats/pt2/schema.h"
@@ -175,8 +176,8 @@ absl::Status GraphExporter::AddAttributes(Scope* scope, JsonWriter* specs) {
     const auto data = sample_.weights.find(std::string(attribute.name));
     if (data == sample_.weights.end()) {
       if (reader == readers.end()) continue;
-      return NodeError(*reader->second,
-                       absl::StrCat("the value of ", Printable(attribute.name), " is not known"));
+      return NodeError(*reader->second, absl::StrCat("the value of ", Printable(attribute.name),
+                                                     " is not known", kValueHint));
     }
     ExportedAttribute exported{.attribute = &attribute};
     exported.is_parameter = attribute.annotation == kParameterAnnotation;

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -97,6 +98,39 @@ class SavedTensors {
       RETURN_IF_ERROR(ReadEntry(archive, record, pickle_.text(all[i]), all[i + 1], payloads));
     }
     return absl::OkStatus();
+  }
+
+  // A dict may be shared, so each is read once, below the name that it has first.
+  absl::StatusOr<size_t> ReadTables(const SharedBytes& archive, Payloads* payloads) {
+    if (pickle_.kind(pickle_.root()) != PickleKind::kDict) {
+      return absl::InvalidArgumentError(
+          "torch.save wrote another object than a dict of tensors; torch.save(module.state_dict(), "
+          "FILE) writes one");
+    }
+    std::vector<std::pair<std::string, Id>> dicts = {{"", pickle_.root()}};
+    absl::flat_hash_set<Id> seen = {pickle_.root()};
+    size_t others = 0;
+    for (size_t next = 0; next < dicts.size(); ++next) {
+      const auto [prefix, dict] = dicts[next];
+      const absl::Span<const Id> all = pickle_.children(dict);
+      for (size_t i = 0; i + 1 < all.size(); i += 2) {
+        const PickleKind kind = pickle_.kind(all[i]);
+        const bool has_name = kind == PickleKind::kString || kind == PickleKind::kInt;
+        std::string name = prefix;
+        if (kind == PickleKind::kString) absl::StrAppend(&name, pickle_.text(all[i]));
+        if (kind == PickleKind::kInt) absl::StrAppend(&name, pickle_.integer(all[i]));
+        const Id value = all[i + 1];
+        if (has_name && name.size() <= kMaxNameBytes && pickle_.kind(value) == PickleKind::kDict) {
+          if (seen.insert(value).second) dicts.emplace_back(absl::StrCat(name, "."), value);
+        } else if (!has_name || name.size() > kMaxNameBytes || IsFake(value) ||
+                   !Locate(value).ok()) {
+          ++others;
+        } else {
+          RETURN_IF_ERROR(ReadEntry(archive, "", name, value, payloads));
+        }
+      }
+    }
+    return others;
   }
 
   absl::Status ReadEntry(const SharedBytes& archive, const std::string& record,
@@ -328,6 +362,11 @@ absl::Status ReadPickledTable(const SharedBytes& archive, const std::string& rec
                               Payloads* payloads) {
   ASSIGN_OR_RETURN(SavedTensors saved, SavedTensors::Open(*archive));
   return saved.ReadTable(archive, record, payloads);
+}
+
+absl::StatusOr<size_t> ReadPickledTables(const SharedBytes& archive, Payloads* payloads) {
+  ASSIGN_OR_RETURN(SavedTensors saved, SavedTensors::Open(*archive));
+  return saved.ReadTables(archive, payloads);
 }
 
 absl::Status ReadPickledEntry(const SharedBytes& archive, const std::string& record,

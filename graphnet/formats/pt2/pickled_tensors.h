@@ -26,6 +26,10 @@ absl::StatusOr<TensorData> ReadPickledTensor(absl::string_view bytes);
 absl::Status ReadPickledTable(const SharedBytes& archive, const std::string& record,
                               Payloads* payloads);
 
+// Adds the tensors of a saved dict, and of the dicts in it: that of {"model": {"l.weight": …}} is
+// "model.l.weight". Returns how many other values there are.
+absl::StatusOr<size_t> ReadPickledTables(const SharedBytes& archive, Payloads* payloads);
+
 // Adds one saved tensor under `name`.
 absl::Status ReadPickledEntry(const SharedBytes& archive, const std::string& record,
                               absl::string_view name, Payloads* payloads);

@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
+#include "graphnet/formats/missing_values.h"
 #include "graphnet/formats/torchscript/program.h"
 #include "graphnet/interp/inputs/elements.h"
 #include "graphnet/interp/structured_input.h"
@@ -412,7 +413,9 @@ absl::Status GraphExporter::ExportNode(const Node& node) {
     case Op::kOutput: return absl::OkStatus();
     case Op::kGetAttr: {
       const AttributeTree::Place* place = attributes_.Find(node.target());
-      if (place == nullptr) return Error("the value of the attribute is not known");
+      if (place == nullptr) {
+        return Error(absl::StrCat("the value of the attribute is not known", kValueHint));
+      }
       Bind(node, InsertRead(*place));
       return absl::OkStatus();
     }

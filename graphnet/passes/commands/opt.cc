@@ -19,6 +19,7 @@
 #include "graphnet/command/messages.h"
 #include "graphnet/command/options.h"
 #include "graphnet/command/save.h"
+#include "graphnet/command/weights.h"
 #include "graphnet/formats/find_values.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/formats/pt2/exporter.h"
@@ -40,6 +41,7 @@ struct OptFlags {
   InputList samples;
   Output out;
   InputOptions inputs;
+  std::shared_ptr<WeightsOptions> weights = std::make_shared<WeightsOptions>();
   std::string passes;
   bool verify_each = false;
   bool timing = false;
@@ -114,7 +116,8 @@ std::string AddSum(const Pipeline& pipeline, const Sum& sum, size_t samples, boo
 }
 
 absl::StatusOr<OptOutcome> OptOne(const std::string& path, const Output& out,
-                                  const Pipeline& pipeline, const OptFlags& options) {
+                                  const Pipeline& pipeline, const OptFlags& options,
+                                  Report* weights) {
   LoadOptions load;
   load.trust = options.trust;
   const bool folds_values = absl::c_any_of(pipeline, [](const PipelineStep& step) {
@@ -133,7 +136,11 @@ absl::StatusOr<OptOutcome> OptOne(const std::string& path, const Output& out,
       pipeline, [](const PipelineStep& step) { return step.pass->name() == "generalize-dims"; });
   load.values_if_there |= wants_sizes;
   if (!out.path.empty()) RETURN_IF_ERROR(CheckOutput(out));
-  ASSIGN_OR_RETURN(Sample sample, Load(path, load));
+  ASSIGN_OR_RETURN(Sample sample, LoadWithWeights(path, load, *options.weights, weights));
+  if (load.weights) {
+    ASSIGN_OR_RETURN(const size_t drawn, DrawLacking(&sample));
+    if (drawn > 0) weights->Add("drawn_weights", drawn);
+  }
   RETURN_IF_ERROR(DescribeAll(options.inputs, /*seed=*/0, &sample));
   if (folds_values && LacksMetas(*sample.module)) {
     if (const auto engine = OpenEngine(); engine.ok())
@@ -212,7 +219,9 @@ bool IsFailedCheck(const absl::Status& status) {
 std::unique_ptr<OptWorkers> WorkersFor(const OptFlags& options) {
   const char* const plugins = std::getenv("GRAPHNET_PLUGINS");
   const bool may_crash = plugins != nullptr && *plugins != '\0' && !IsOneSample(options.samples);
-  if (options.timeout_s == 0 && options.max_memory_mib == 0 && !may_crash) return nullptr;
+  const bool has_limits = options.timeout_s > 0 || options.max_memory_mib > 0;
+  // The options exclude limits if there is a checkpoint.
+  if (!options.weights->file.empty() || (!has_limits && !may_crash)) return nullptr;
   std::vector<std::string> words = {HostOfTool().tool, "opt", "--serve", "-p", options.passes};
   const auto add = [&](const std::vector<std::string>& more) {
     words.insert(words.end(), more.begin(), more.end());
@@ -233,10 +242,16 @@ std::unique_ptr<OptWorkers> WorkersFor(const OptFlags& options) {
 // always processed here.
 absl::StatusOr<OptOutcome> RunOne(const std::string& path, const Output& out,
                                   const Pipeline& pipeline, const OptFlags& options,
-                                  OptWorkers* workers) {
+                                  OptWorkers* workers, Report* weights) {
   if (workers != nullptr && path != "-" && out.path != "-") return workers->Run(path, out);
-  return OptOne(path, out, pipeline, options);
+  return OptOne(path, out, pipeline, options, weights);
 }
+
+// What became of one of several samples.
+struct OptedSample {
+  OptOutcome outcome;
+  Report weights;
+};
 
 absl::StatusOr<CommandResult> OptAll(const Pipeline& pipeline, const OptFlags& options) {
   if (options.dump_changes)
@@ -249,16 +264,19 @@ absl::StatusOr<CommandResult> OptAll(const Pipeline& pipeline, const OptFlags& o
   const std::unique_ptr<OptWorkers> workers = WorkersFor(options);
   std::string aside;
   bool only_checks_failed = true;
-  BatchReport made = ReportBatch<OptOutcome>(
+  BatchReport made = ReportBatch<OptedSample>(
       inputs, options.jobs,
-      [&](const NamedInput& input, OptOutcome* outcome) -> absl::Status {
+      [&](const NamedInput& input, OptedSample* opted) -> absl::Status {
         const Output& out = outputs.at(input.path);
-        outcome->was_there = options.resume && IsThere(out);
-        if (outcome->was_there) return absl::OkStatus();
-        ASSIGN_OR_RETURN(*outcome, RunOne(input.path, out, pipeline, options, workers.get()));
+        opted->outcome.was_there = options.resume && IsThere(out);
+        if (opted->outcome.was_there) return absl::OkStatus();
+        ASSIGN_OR_RETURN(opted->outcome, RunOne(input.path, out, pipeline, options, workers.get(),
+                                                &opted->weights));
         return absl::OkStatus();
       },
-      [&](size_t i, const absl::Status& status, const OptOutcome& outcome, Report* sample) {
+      [&](size_t i, const absl::Status& status, OptedSample& opted, Report* sample) {
+        const OptOutcome& outcome = opted.outcome;
+        sample->Append(std::move(opted.weights));
         sum.Add(outcome.steps);
         lost.Add(outcome.lost);
         aside += outcome.aside;
@@ -284,16 +302,19 @@ absl::StatusOr<CommandResult> Opt(const OptFlags& options) {
   ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline(options.passes));
   if (options.serves) {
     RETURN_IF_ERROR(ServeOpt([&](const std::string& path, const Output& out) {
-      return OptOne(path, out, pipeline, options);
+      Report none;
+      return OptOne(path, out, pipeline, options, &none);
     }));
     return 0;
   }
   if (!IsOneSample(options.samples)) return OptAll(pipeline, options);
   const std::string& path = options.samples.in[0];
   const std::unique_ptr<OptWorkers> workers = WorkersFor(options);
+  Report weights;
   const absl::StatusOr<OptOutcome> outcome =
-      RunOne(path, options.out, pipeline, options, workers.get());
+      RunOne(path, options.out, pipeline, options, workers.get(), &weights);
   std::vector<Report> samples = {SampleReport(path, outcome.status())};
+  samples[0].Append(std::move(weights));
   if (IsFailedCheck(outcome.status())) {
     std::string failure = WantsJson() ? "" : FailLine(path, outcome.status()) + "\n";
     return CommandResult(SamplesReport(std::move(samples), /*failed=*/1), 1, std::move(failure));
@@ -356,24 +377,27 @@ void DeclareOpt(CommandLine& command) {
                                          "Print the lines that each pass removes and adds");
   command.AddOption("--pass-limit", &options->limit, "Run only this many passes")
       .Range(0, 1'000'000'000);
+  const Option weights = AddWeightsOptions(command, options->weights.get());
   command
       .AddOption("--timeout", &options->timeout_s,
                  "Most seconds for a sample, which then runs in a process of its own")
       .Range(0.01, 1e6)
-      .Excludes(changes);
+      .Excludes(changes, weights);
   command
       .AddOption("--max-memory", &options->max_memory_mib,
                  "Most MiB for a sample, which then runs in a process of its own")
       .Range(int64_t{1}, int64_t{1} << 30)
-      .Excludes(changes);
+      .Excludes(changes, weights);
   command.AddFlag("--serve", &options->serves, "Serve another process of the tool").Group("");
   AddJobsOption(command, &options->jobs);
   AddTrustOption(command, &options->trust);
   AddDrawWeightsOption(command);
   AddInputOptions(command, &options->inputs);
-  AddJsonOption(command,
-                "samples with path, out, changed, and for each pass changed, nodes_before, "
-                "nodes_after, seconds, notes; and there, if --resume left it out")
+  AddJsonOption(
+      command, absl::StrCat("samples with path, out, changed, and for each pass changed, "
+                            "nodes_before, nodes_after, seconds, notes; there, if --resume left it "
+                            "out; and ",
+                            kWeightsMember))
       .Excludes(changes);
   command.Run([options] { return Opt(*options); });
 }

@@ -24,6 +24,7 @@
 #include "graphnet/command/messages.h"
 #include "graphnet/command/options.h"
 #include "graphnet/command/progress.h"
+#include "graphnet/command/weights.h"
 #include "graphnet/evaluate/trials.h"
 #include "graphnet/extract/folder.h"
 #include "graphnet/extract/input_leaves.h"
@@ -44,6 +45,7 @@ namespace {
 
 struct RunFlags : CachedRunFlags {
   InputList samples;
+  std::shared_ptr<WeightsOptions> weights = std::make_shared<WeightsOptions>();
   int jobs = 1;
   std::string state;
   std::string device = "cpu";
@@ -246,9 +248,11 @@ struct ReadySample {
 };
 
 absl::StatusOr<ReadySample> Prepare(const std::string& path, const RunFlags& options,
-                                    const DrawOptions& draw, const Engine& engine) {
+                                    const DrawOptions& draw, const Engine& engine,
+                                    Report* weights) {
   ReadySample made;
-  ASSIGN_OR_RETURN(made.sample, Load(path, {.trust = options.trust, .weights = true}));
+  ASSIGN_OR_RETURN(made.sample, LoadWithWeights(path, {.trust = options.trust, .weights = true},
+                                                *options.weights, weights));
   ASSIGN_OR_RETURN(auto values, ReadInputs(options.inputs, draw, &made.sample));
   RETURN_IF_ERROR(Annotate(CheckProgramInputs(made.sample, values), Printable(path, 1000)));
   made.drawn = CountDrawn(*made.sample.module, made.sample.weights);
@@ -287,8 +291,9 @@ absl::StatusOr<CommandResult> RunAll(const RunFlags& options, DrawOptions draw,
   std::shared_mutex generator;
   BatchReport made = ReportBatch<Report>(
       inputs, options.jobs,
-      [&](const NamedInput& input, Report* outputs) -> absl::Status {
-        ASSIGN_OR_RETURN(const ReadySample ready, Prepare(input.path, options, draw, engine));
+      [&](const NamedInput& input, Report* sample) -> absl::Status {
+        ASSIGN_OR_RETURN(const ReadySample ready,
+                         Prepare(input.path, options, draw, engine, sample));
         absl::Status ran;
         if (IsRandom(*ready.sample.module)) {
           const std::unique_lock alone(generator);
@@ -299,11 +304,11 @@ absl::StatusOr<CommandResult> RunAll(const RunFlags& options, DrawOptions draw,
         }
         RETURN_IF_ERROR(ran);
         ASSIGN_OR_RETURN(const TensorValues named, ready.program->Outputs());
-        if (WantsJson()) *outputs = OutputsReport(named);
+        if (WantsJson()) sample->Append(OutputsReport(named));
         return absl::OkStatus();
       },
-      [&](size_t, const absl::Status&, Report& outputs, Report* sample) {
-        sample->Append(std::move(outputs));
+      [&](size_t, const absl::Status&, Report& found, Report* sample) {
+        sample->Append(std::move(found));
       });
   made.report.Say(
       absl::StrCat(made.count.done - made.count.failed, " ran, ", made.count.failed, " failed"));
@@ -325,18 +330,27 @@ absl::StatusOr<CommandResult> RunGraphs(RunFlags options) {
   draw.seed = options.seed;
   draw.max_bytes = AvailableMemoryBytes();
   draw.compat = options.compat;
+  if (!options.in.empty() && IsExtracted(options.in) && !options.weights->file.empty())
+    return absl::UnimplementedError(
+        "--weights: the weights of an extracted program lie in its subgraphs");
   if (!options.in.empty() && IsExtracted(options.in)) return RunStitched(options, draw, *engine);
   if (!is_one) return RunAll(options, draw, *engine);
   Progress progress("running");
-  ASSIGN_OR_RETURN(const ReadySample made, Prepare(options.in, options, draw, *engine));
+  Report weights;
+  absl::StatusOr<ReadySample> prepared = Prepare(options.in, options, draw, *engine, &weights);
+  if (absl::IsFailedPrecondition(prepared.status()) && !weights.ToJson().members().empty())
+    return RefusedWeights(options.in, prepared.status(), std::move(weights));
+  ASSIGN_OR_RETURN(const ReadySample made, std::move(prepared));
   const size_t instructions = made.program->num_instructions();
   Ready ready{absl::StrFormat("%d instructions, ready in %.1f ms", instructions, made.ms), {}, ""};
+  ready.report.Append(std::move(weights));
   ready.report.Add("instructions", instructions);
   ready.report.Add("ready_ms", made.ms);
   ready.report.Add("drawn_weights", made.drawn);
   if (made.drawn > 0) {
-    progress.Note(
-        absl::StrCat("note: ", made.drawn, " weights are drawn, as their values are not there"));
+    progress.Note(absl::StrCat("note: ", made.drawn,
+                               " weights are drawn, as their values are not there; --weights FILE "
+                               "gives them"));
   }
   ASSIGN_OR_RETURN(CommandResult result,
                    RunAndReport(options, *made.program, std::move(ready), progress));
@@ -420,11 +434,15 @@ void DeclareRun(CommandLine& command) {
       .Needs(backend);
   AddTrustOption(command, &options->trust);
   AddDrawWeightsOption(command);
+  AddWeightsOptions(command, options->weights.get()).Excludes(backend);
   command.AddFlag("--trust-files", &options->trusts_files,
                   "Let graphs read the files that they name (fused.read_file)");
-  AddJsonOption(command,
-                "samples with path and outputs, and for a single sample ms of each run, median_ms, "
-                "ready_ms, drawn_weights and profile; with --backend calls and captures");
+  AddJsonOption(
+      command,
+      absl::StrCat("samples with path and outputs, and for a single sample ms of each run, "
+                   "median_ms, ready_ms, drawn_weights and profile; with --backend calls "
+                   "and captures; ",
+                   kWeightsMember));
   command.Run([options] { return RunGraphs(*options); });
 }
 

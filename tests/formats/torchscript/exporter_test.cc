@@ -228,7 +228,8 @@ graph @forward(%x) {
   sample.weights.clear();
   EXPECT_THAT(ExportTorchScript(sample, path),
               StatusIs(absl::StatusCode::kInvalidArgument,
-                       "cannot export %w = block.0.w: the value of the attribute is not known"));
+                       "cannot export %w = block.0.w: the value of the attribute is not known; "
+                       "--weights FILE gives it, or --draw-weights draws it"));
   EXPECT_OK(ImportTorchScriptFile(path));
   std::filesystem::remove(path);
 }
