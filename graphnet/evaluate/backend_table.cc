@@ -24,6 +24,7 @@ absl::string_view FormName(ProgramForm form) {
     case ProgramForm::kTorchScript: return "torchscript";
     case ProgramForm::kExport: return "export";
     case ProgramForm::kMlir: return "mlir";
+    case ProgramForm::kPaddle: return "paddle";
   }
   return "";
 }
@@ -107,6 +108,15 @@ absl::Span<const Backend> Backends() {
        .needs_torch = true,
        .packages = {"apache-tvm==0.27.0.post1", "apache-tvm-ffi", "onnx==1.23.2",
                     "onnxscript==0.7.2"}},
+      {.name = "paddle",
+       .description = "Paddle, whose to_static compiles the sample in Paddle's calls",
+       .kind = BackendKind::kPython,
+       .reads = ProgramForm::kPaddle,
+       .files = {kLoop, kTensors, {"paddle_worker.py", PaddleBackendPy}},
+       .packages = {"paddlepaddle==3.3.1"},
+       .options = {{"mode",
+                    "how the calls run: compiled by to_static, by that with CINN, or one by one",
+                    {"static", "cinn", "eager"}}}},
       {.name = "tensorrt",
        .description = "TensorRT through Torch-TensorRT; needs an NVIDIA GPU and a torch for it",
        .kind = BackendKind::kPython,

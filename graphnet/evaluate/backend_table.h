@@ -28,9 +28,10 @@ enum class ProgramForm {
   kTorchScript,  // an archive of torch.jit
   kExport,       // the model.json of a .pt2, its constants beside it
   kMlir,         // torch-dialect text of MLIR, its constants beside it
+  kPaddle,       // a folder with Paddle's calls, its constants beside it
 };
-inline constexpr int kNumProgramForms = 5;
-// Returns "graphnet", "pt2", "torchscript", "export" or "mlir".
+inline constexpr int kNumProgramForms = 6;
+// Returns "graphnet", "pt2", "torchscript", "export", "mlir" or "paddle".
 absl::string_view FormName(ProgramForm form);
 
 // A file that a worker needs, and the function that returns its text.

@@ -21,6 +21,7 @@
 #include "graphnet/interp/inputs/draw.h"
 #include "graphnet/interp/inputs/example_input.h"
 #include "graphnet/interp/inputs/scale_weights.h"
+#include "graphnet/ir/lift_attributes.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/pipeline.h"
 
@@ -34,6 +35,7 @@ absl::string_view EndingOf(ProgramForm form) {
     case ProgramForm::kTorchScript: return ".pt";
     case ProgramForm::kExport: return ".json";
     case ProgramForm::kMlir: return ".mlir";
+    case ProgramForm::kPaddle: return "_paddle";
   }
   return "";
 }
@@ -281,6 +283,14 @@ absl::Status BenchSample::MakeFunctional() {
   return absl::OkStatus();
 }
 
+absl::Status BenchSample::Functional() {
+  if (!is_functional_) {
+    is_functional_ = true;
+    functional_ = MakeFunctional();
+  }
+  return functional_;
+}
+
 absl::StatusOr<PrepareRequest> BenchSample::RequestFor(ProgramForm form) {
   PrepareRequest request = request_;
   request.weights = weights_;
@@ -288,11 +298,7 @@ absl::StatusOr<PrepareRequest> BenchSample::RequestFor(ProgramForm form) {
     request.program = path_;
     return request;
   }
-  if (!is_functional_) {
-    is_functional_ = true;
-    functional_ = MakeFunctional();
-  }
-  RETURN_IF_ERROR(functional_);
+  if (form != ProgramForm::kPaddle) RETURN_IF_ERROR(Functional());
   for (const std::string& name : request.order) {
     if (values_.front().contains(name)) continue;
     return absl::InvalidArgumentError(
@@ -303,7 +309,7 @@ absl::StatusOr<PrepareRequest> BenchSample::RequestFor(ProgramForm form) {
   RETURN_IF_ERROR(*status);
   request.program = JoinPath(folder_, absl::StrCat("program", EndingOf(form)));
   request.written.clear();
-  if (form == ProgramForm::kMlir) request.constants = constants_;
+  request.constants = constants_[static_cast<size_t>(form)];
   // Archives contain their constants.
   if (form == ProgramForm::kPt2 || form == ProgramForm::kTorchScript) request.weights = "";
   return request;
@@ -380,6 +386,40 @@ absl::StatusOr<PrepareRequest> BenchSample::ReferenceRequest() const {
   return request;
 }
 
+// Returns the sample without effects, but in the calls that it has: more of them have a rule for Paddle
+// than of those that other compilers are given.
+absl::StatusOr<Sample> BenchSample::FunctionalAsItIs() {
+  ASSIGN_OR_RETURN(Sample sample, LoadDrawn());
+  const size_t num_outputs = OutputsOf(*sample.module->main()).size();
+  ASSIGN_OR_RETURN(const Pipeline pipeline,
+                   ParsePipeline("change-device{to=cpu},revert-vmap,expand-vmap,specialize,"
+                                 "fold-constants,functionalize{outputs=true}"));
+  RETURN_IF_ERROR(RunPipeline(pipeline, &sample).status());
+  if (OutputsOf(*sample.module->main()).size() == num_outputs + request_.written.size())
+    return sample;
+  // What is written to is only known once sizes are.
+  RETURN_IF_ERROR(Functional());
+  sample.name = program_.name;
+  sample.module = program_.module->Clone();
+  return sample;
+}
+
+// Writes a folder of Paddle's calls, which takes the attributes as inputs behind the others.
+absl::Status BenchSample::WritePaddle(const std::string& path) {
+  ASSIGN_OR_RETURN(const Sample sample, FunctionalAsItIs());
+  std::map<std::string, std::string> renamed;
+  RETURN_IF_ERROR(LiftAttributes(sample.module.get(), &renamed).status());
+  std::map<absl::string_view, absl::string_view> attributes;
+  for (const auto& [attribute, input] : renamed) attributes.emplace(input, attribute);
+  std::vector<std::string>& constants = constants_[static_cast<size_t>(ProgramForm::kPaddle)];
+  const std::vector<Node*> inputs = sample.module->main()->placeholders();
+  for (size_t i = request_.order.size(); i < inputs.size(); ++i) {
+    const auto it = attributes.find(inputs[i]->target());
+    constants.emplace_back(it != attributes.end() ? it->second : inputs[i]->target());
+  }
+  return Save(sample, path, {.format = "paddle"});
+}
+
 absl::Status BenchSample::WriteProgram(ProgramForm form) {
   const std::string path = JoinPath(folder_, absl::StrCat("program", EndingOf(form)));
   std::string text;
@@ -401,9 +441,10 @@ absl::Status BenchSample::WriteProgram(ProgramForm form) {
     case ProgramForm::kMlir: {
       ASSIGN_OR_RETURN(MlirProgram program, ExportMlirProgram(program_));
       text = std::move(program.text);
-      constants_ = std::move(program.attributes);
+      constants_[static_cast<size_t>(form)] = std::move(program.attributes);
       break;
     }
+    case ProgramForm::kPaddle: return WritePaddle(path);
   }
   return WriteFileAtomic(path, text);
 }

@@ -73,7 +73,10 @@ class BenchSample {
   absl::StatusOr<PrepareRequest> RewrittenRequest(const Backend& backend) const;
   absl::StatusOr<WrittenNames> Specialize();
   absl::Status MakeFunctional();
+  absl::Status Functional();  // calls that once
+  absl::StatusOr<Sample> FunctionalAsItIs();
   absl::Status WriteProgram(ProgramForm form);
+  absl::Status WritePaddle(const std::string& path);
 
   std::string path_;
   std::string folder_;
@@ -90,7 +93,8 @@ class BenchSample {
   std::string weights_;
   PrepareRequest request_;  // the part that all forms have in common
   std::array<std::optional<absl::Status>, kNumProgramForms> written_;
-  std::vector<std::string> constants_;  // the arguments of kMlir after the inputs
+  // The arguments of kMlir and of kPaddle after the inputs.
+  std::array<std::vector<std::string>, kNumProgramForms> constants_;
 };
 
 }  // namespace graphnet

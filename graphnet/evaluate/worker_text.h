@@ -16,6 +16,7 @@ absl::string_view OnnxExportPy();
 absl::string_view OnnxRuntimeWorkerPy();
 absl::string_view OpenVinoArgumentsH();
 absl::string_view OpenVinoWorkerCc();
+absl::string_view PaddleBackendPy();
 absl::string_view TensorRtWorkerPy();
 absl::string_view TensorsPy();
 absl::string_view TorchWorkerPy();

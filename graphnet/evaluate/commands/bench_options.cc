@@ -15,7 +15,8 @@ void AddExecOptions(CommandLine& command, BenchSettings* settings) {
                                                     {"pt2", ProgramForm::kPt2},
                                                     {"torchscript", ProgramForm::kTorchScript},
                                                     {"export", ProgramForm::kExport},
-                                                    {"mlir", ProgramForm::kMlir}};
+                                                    {"mlir", ProgramForm::kMlir},
+                                                    {"paddle", ProgramForm::kPaddle}};
   command.AddChoice("--exec-reads", &settings->exec_reads, forms,
                     "Form of the programs that this command reads (default: pt2)");
 }

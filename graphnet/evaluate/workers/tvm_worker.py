@@ -47,6 +47,7 @@ class TvmWorker(worker.Worker):
         self.places = [place[_name_of(parameter).lower()] for parameter in module["main"].params]
         self.functions = sum(isinstance(f, tvm.tirx.PrimFunc if hasattr(tvm, "tirx") else tvm.tir.PrimFunc)
                              for f in module.functions.values())
+        self.calls = sum(node.op == "call_function" for node in exported.graph.nodes)
         target = tvm.target.Target({"kind": "llvm", "mcpu": tvm.target.codegen.llvm_get_system_cpu()})
         self.machine = relax.VirtualMachine(tvm.compile(module, target=target), tvm.cpu())
         self.function = self.machine["main"]
@@ -65,6 +66,9 @@ class TvmWorker(worker.Worker):
 
     def unload(self, output):
         return super().unload(output.numpy() if hasattr(output, "numpy") else output)
+
+    def compiled(self):
+        return self.functions if self.calls else None
 
     def proof(self):
         return f"{self.functions} functions of TensorIR"

@@ -70,6 +70,7 @@ absl::StatusOr<Sample> ProgramForCompilers(const Sample& sample) {
 
 absl::Status CheckBackend(const Backend& backend, const Sample& sample, MissingCalls* missing) {
   if (backend.reads == ProgramForm::kSample) return CheckRun(sample, missing);
+  if (backend.reads == ProgramForm::kPaddle) return CheckPaddle(sample, missing);
   ASSIGN_OR_RETURN(const Sample program, ProgramForCompilers(sample));
   if (backend.name == "onnxruntime") return CheckOnnx(program, /*runs=*/true, missing);
   switch (backend.reads) {
@@ -82,7 +83,6 @@ absl::Status CheckBackend(const Backend& backend, const Sample& sample, MissingC
 absl::Status CheckTarget(absl::string_view target, const Sample& sample, MissingCalls* missing) {
   std::vector<std::string> notes;
   if (target == "mlir") return ExportMlirProgram(sample, missing, &notes).status();
-  if (target == "paddle") return CheckPaddle(sample, missing);
   if (target == "pt2") {
     return ExportPt2Program(sample, /*flat_calls=*/false, missing, nullptr, &notes).status();
   }
@@ -111,7 +111,7 @@ Table MissingTable(const MissingCalls& missing, const std::string& title, bool b
 }  // namespace
 
 std::vector<absl::string_view> NamesOfTargets() {
-  std::vector<absl::string_view> names = {"onnx", "mlir", "paddle", "pt2", "torchscript"};
+  std::vector<absl::string_view> names = {"onnx", "mlir", "pt2", "torchscript"};
   for (const Backend& backend : Backends()) {
     // Nothing is known about the user's own command.
     if (backend.kind != BackendKind::kCommand) names.push_back(backend.name);
