@@ -38,6 +38,27 @@ graph @forward(
 """
 
 
+SYMBOLIC = """
+symbol S0 = 1
+symbol S1 = 4
+graph @forward(
+  %x "L_x_" : i64[S0, S1] {data = [1, 2, 3, 4]},
+  %w "L_self_words" : f32[10, 6] as torch.nn.parameter.Parameter {mean = 0.0, std = 1.0},
+  %p "L_self_positions" : f32[16, 6] as torch.nn.parameter.Parameter {mean = 0.0, std = 1.0}
+) {
+  %e = torch.nn.functional.embedding(%x, %w)
+  %a = torch.arange(0, 4)
+  %q = torch.nn.functional.embedding(%a, %p)
+  %s = operator.add(%e, %q)
+  %v = .view(%s, 1, 4, 2, 3)
+  %t = .transpose(%v, 1, 2)
+  %u = .transpose(%t, 2, 3)
+  %z = torch.matmul(%t, %u)
+  return (%z, %e)
+}
+"""
+
+
 def parsed(body: str, returned: str = "%y") -> graphnet_ir.Sample:
     return graphnet_ir.parse(
         "graph @forward(%x : f32[3, 4] {mean = 0.0, std = 5.0}, "
@@ -158,6 +179,70 @@ class Differentiated(unittest.TestCase):
         # Both are rounding of nothing.
         self.assertEqual(_compared([(ones * 2e-9, ones * -1e-9)], lambda: [exact * 0]).near, 1)
 
+    def test_symbols_stay_sizes(self) -> None:
+        made = graphnet_ir.differentiate(graphnet_ir.parse(SYMBOLIC))
+        self.assertEqual((made.symbols, made.fixed), (["S0", "S1"], ""))
+        # At the example and two other sizes: two results and two gradients.
+        self.assertEqual((made.compared.values, made.compared.in_bits), (12, True))
+        self.assertEqual(made.train_backward.module.symbols, {"S0": 1, "S1": 4})
+        self.assertEqual([str(size) for size in made.train_forward.graph.placeholders[0].tensor_meta.shape],
+                         ["S0", "S1"])
+        torch.manual_seed(1)
+        words, positions = torch.randn(10, 6), torch.randn(16, 6)
+        for batch, length in ((1, 4), (2, 7), (5, 16)):
+            x = torch.randint(0, 10, (batch, length))
+            tangents = [torch.randn(batch, 2, length, length), torch.randn(batch, length, 6)]
+            results, gradients = self.step(made, [x, words, positions], tangents)
+            ask = [words.clone().requires_grad_(), positions.clone().requires_grad_()]
+            e = torch.nn.functional.embedding(x, ask[0])
+            s = e + torch.nn.functional.embedding(torch.arange(length), ask[1])
+            t = s.view(batch, length, 2, 3).transpose(1, 2)
+            z = t @ t.transpose(2, 3)
+            expected = torch.autograd.grad([z, e], ask, tangents)
+            for found, wanted in zip([*results, *gradients], [z, e, *expected]):
+                self.assertTrue(torch.equal(found, wanted))
+
+    def test_sizes_that_only_one_input_has(self) -> None:
+        made = graphnet_ir.differentiate(graphnet_ir.parse("""symbol S0 = 3
+graph @forward(%x : f32[S0, 4], %w : f32[1, 4] as torch.nn.parameter.Parameter) {
+  %e = .expand(%w, 3, 4)
+  %s = operator.add(%x, %e)
+  %y = torch.mean(%s, 0)
+  return (%y,)
+}
+"""))
+        self.assertEqual((made.symbols, made.saved, made.fixed), (["S0"], ["x"], ""))
+        x, w = torch.randn(7, 4), torch.randn(1, 4, requires_grad=True)
+        tangent = torch.randn(4)
+        _, gradients = self.step(made, [x, w.detach()], [tangent])
+        expected = torch.autograd.grad((x + w.expand(7, 4)).mean(0), w, tangent)
+        torch.testing.assert_close(gradients[0], expected[0])
+
+    def test_symbols_that_cannot_be_kept(self) -> None:
+        made = graphnet_ir.differentiate(graphnet_ir.parse("""symbol S0 = 3
+graph @forward(%x : f32[S0, 4], %w : f32[3, 4] as torch.nn.parameter.Parameter) {
+  %y = torch.mul(%x, %w)
+  return (%y,)
+}
+"""))
+        self.assertEqual((made.symbols, made.compared.values), ([], 2))
+        self.assertIn("a size that grows with one that does not", made.fixed)
+        made = graphnet_ir.differentiate(graphnet_ir.parse("""symbol S0 = 3
+graph @forward(%x : f32[S0, 4], %z : f32[2*S0, 4], %w : f32[1, 4] as torch.nn.parameter.Parameter) {
+  %c = torch.cat((%x, %z), 0)
+  %y = torch.mul(%c, %w)
+  return (%y,)
+}
+"""))
+        self.assertEqual((made.symbols, made.fixed), ([], "input z has a size that is computed"))
+        made = graphnet_ir.differentiate(graphnet_ir.parse("""symbol S0 = 40
+graph @forward(%x : f32[1, 2, S0], %w : f32[3, 2, 35] as torch.nn.parameter.Parameter) {
+  %y = torch.conv1d(%x, %w)
+  return (%y,)
+}
+"""))
+        self.assertIn("the graph runs at fewer than two other sizes: ", made.fixed)
+
     def test_modes_are_put_back(self) -> None:
         with torch.no_grad():
             graphnet_ir.differentiate(parsed("  %y = torch.mul(%w, %x)"))
@@ -218,6 +303,24 @@ class Batch(unittest.TestCase):
             cwd=self.folder, capture_output=True, text=True, check=False)
         self.assertEqual((compared.returncode, compared.stdout.splitlines()[-1]),
                          (0, "2 equal, 0 different, 2 skipped"), compared.stdout + compared.stderr)
+
+    def test_symbols_in_folders(self) -> None:
+        self.write(a=graphnet_ir.parse(SYMBOLIC))
+        done = self.call("in", "-o", "out")
+        self.assertIn("1 keep their symbols as sizes; 0 have the sizes of the example alone", done.stdout)
+        row = self.rows()["a"]
+        self.assertEqual((row["symbols"], row["fixed"], row["values"]), (["S0", "S1"], "", 12))
+        constraints = (self.folder / "out/train_backward/a/input_tensor_constraints.py").read_text()
+        self.assertIn("{S0: 1, S1: 4}", constraints)
+        compared = subprocess.run(
+            [sys.executable, str(PYTORCH / "compare.py"), "gradients", str(self.folder / "out"),
+             "--sizes", "--graphnet", str(TOOL)],
+            cwd=self.folder, capture_output=True, text=True, check=False)
+        self.assertEqual(compared.returncode, 0, compared.stdout + compared.stderr)
+        self.assertIn("12 values, ", compared.stdout)
+        self.assertIn("; 2 runs at other sizes", compared.stdout)
+        self.call("in", "-o", "fixed", "--no-symbols")
+        self.assertEqual(self.rows("fixed")["a"]["symbols"], [])
 
     def test_a_benchmark_takes_both_halves(self) -> None:
         self.write(a=self.good())

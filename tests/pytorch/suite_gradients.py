@@ -3,6 +3,8 @@
 import argparse
 import json
 import pathlib
+import re
+import shutil
 from typing import Any, Dict, List, Optional
 
 import torch
@@ -27,23 +29,31 @@ class Gradients(Suite):
     The text of eval_forward/NAME runs in PyTorch with parameters that require gradients. The text of
     train_forward/NAME and train_backward/NAME runs in PyTorch, too, on the same inputs. graphnet has no
     part in this. Gradients must be those of autograd, within rounding: eager kernels may take other
-    paths on tensors that need gradients. Samples that were refused are skipped, with the reason."""
+    paths on tensors that need gradients. Samples that were refused are skipped, with the reason.
+
+    With --sizes, graphs whose sizes are symbols run at two other sizes, too, beside what
+    `graphnet resize` makes of eval_forward/NAME there."""
 
     def arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("tree", type=pathlib.Path)
         parser.add_argument("--count", type=int, help="the first samples alone")
         parser.add_argument("--threads", type=int, default=1)
+        parser.add_argument("--sizes", action="store_true", help="at two other sizes, too")
 
     def run(self, run: Run) -> Optional[str]:
         torch.set_num_threads(run.args.threads)
         lines = (run.args.tree / "gradients.jsonl").read_text().splitlines()
-        in_bits, values, largest = 0, 0, 0.0
+        in_bits, values, largest, sizes = 0, 0, 0.0, 0
         for row in list(map(json.loads, lines))[: run.args.count]:
             if "cause" in row:
                 run.tell(row["name"], f"skipped: {row['cause']}: {row['message']}")
                 continue
             try:
-                apart = self.differences(run.args.tree, row, run.args.seed)
+                apart = self.differences(run.args.tree, row, run.args.tree / "eval_forward" / row["name"], run.args.seed)
+                for i, place in enumerate(self.resized(run, row) if run.args.sizes and row["symbols"] else []):
+                    at = self.differences(run.args.tree, row, place, run.args.seed)
+                    apart.update({f"{name} at size {i + 1}": part for name, part in at.items()})
+                    sizes += 1
             except Exception as error:  # Whatever a model raises is a result.
                 run.tell(row["name"], one_line(error))
                 continue
@@ -53,13 +63,27 @@ class Gradients(Suite):
             wrong = {name: part for name, part in apart.items() if not part <= 1}
             run.tell(row["name"], ", ".join(f"{name} is off by {part:.3g} of what rounding may do"
                                             for name, part in list(wrong.items())[:3]))
-        return f"{values} values, {in_bits} of them equal in bits, at most {largest:.2g} of what rounding may do apart"
+        return f"{values} values, {in_bits} of them equal in bits, at most {largest:.2g} of what rounding may do apart" + (
+            f"; {sizes} runs at other sizes" if run.args.sizes else "")
 
-    def differences(self, tree: pathlib.Path, row: Dict[str, Any], seed: int) -> Dict[str, float]:
-        """How far each result and gradient is from autograd's, as a part of what rounding may do."""
+    def resized(self, run: Run, row: Dict[str, Any]) -> List[pathlib.Path]:
+        """The sample at two other sizes of its symbols."""
+        whole = run.args.tree / "eval_forward" / row["name"]
+        text = (whole / "input_tensor_constraints.py").read_text()
+        listed = re.search(r"example_value = \{(.*?)\}", text, re.DOTALL)
+        sizes = [int(size) for size in re.findall(r":\s*(\d+)", listed[1] if listed else "")]
+        rows = [[size + 1 if size < 16 else size // 2 for size in sizes], [2 * size if size < 16 else size for size in sizes]]
+        table, out = run.scratch / "sizes.txt", run.scratch / "resized"
+        table.write_text("".join(" ".join(map(str, one)) + "\n" for one in rows))
+        shutil.rmtree(out, ignore_errors=True)
+        run.graphnet("resize", whole, "--sizes", table, "--no-run", "-o", out)
+        return [out / str(i) / whole.name for i in range(len(rows))]
+
+    def differences(self, tree: pathlib.Path, row: Dict[str, Any], place: pathlib.Path, seed: int) -> Dict[str, float]:
+        """How far each result and gradient is from autograd's of the sample at a place, as a part of what rounding may do."""
         name = row["name"]
-        whole = load(tree / "eval_forward" / name)
-        metas = read_metas(tree / "eval_forward" / name)
+        whole = load(place)
+        metas = read_metas(place)
         given = {each: draw(metas[each], seed) for each in parameters(whole)}
         taking = {each: value.clone().requires_grad_(each in row["gradients"]) for each, value in given.items()}
         with torch.enable_grad():

@@ -9,7 +9,7 @@ import math
 import operator
 import re
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -52,12 +52,22 @@ def from_fx(
         raise TypeError(f"a graph module must be a torch.fx.GraphModule, not {type(gm).__name__}")
     origin = gm.meta.get(META)
     base = origin.sample if isinstance(origin, Origin) else None
-    reader = _Reader(base)
-    sample = reader.sample
+    sample = _Reader(base).read(gm, example_inputs, weights, statistics)
     sample.name = name or (type(gm).__name__ if base is None else base.name)
-    reader.read_main(gm)
-    if example_inputs is not None:
-        reader.describe(list(example_inputs), weights, statistics)
+    return sample
+
+
+def from_traced(
+    gm: torch.fx.GraphModule,
+    example_inputs: Sequence[Any],
+    *,
+    name: str,
+    statistics: bool = False,
+    symbols: Mapping[str, tuple[str, int]],
+) -> Sample:
+    """Like from_fx. symbols: the name and example that each symbol of PyTorch gets."""
+    sample = _Reader(None, symbols).read(gm, example_inputs, False, statistics)
+    sample.name = name
     return sample
 
 
@@ -71,8 +81,12 @@ class _Mapped(typing.NamedTuple):
 class _Reader:
     """Makes the graphs of a sample."""
 
-    def __init__(self, base: Sample | None) -> None:
-        """base: the sample that the graph was once made from; its other fields are kept."""
+    def __init__(
+        self, base: Sample | None, symbols: Mapping[str, tuple[str, int]] | None = None
+    ) -> None:
+        """base: the sample that the graph was once made from; its other fields are kept. symbols:
+        the name and example that each symbol of PyTorch gets."""
+        self._renamed = symbols or {}
         self._bodies: dict[int, Graph] = {}
         self._body_names: dict[str, list[str]] = {}  # names of nodes that read bodies, by caller
         self._functions: dict[str, Any] = {}
@@ -94,6 +108,18 @@ class _Reader:
         self.module.erase_unused_graphs()
         self._attributes = set(self.module.attributes)
         self._symbols = {symbol: self.module.symbol(symbol) for symbol in self.module.symbols}
+
+    def read(
+        self,
+        gm: torch.fx.GraphModule,
+        example_inputs: Sequence[Any] | None,
+        weights: bool,
+        statistics: bool,
+    ) -> Sample:
+        self.read_main(gm)
+        if example_inputs is not None:
+            self.describe(list(example_inputs), weights, statistics)
+        return self.sample
 
     def read_main(self, gm: torch.fx.GraphModule) -> None:
         self._is_dynamo = any("example_value" in node.meta for node in gm.graph.nodes)
@@ -342,6 +368,8 @@ class _Reader:
 
     def _symbol(self, symbol: Any, env: Any) -> SymExpr:
         name = str(symbol)
+        if name in self._renamed and name not in self._symbols:
+            self._symbols[name] = self.module.add_symbol(*self._renamed[name])
         if name not in self._symbols:
             hint = env.backed_var_to_val.get(symbol)
             made = self.module.add_symbol(name, None if hint is None else int(hint))

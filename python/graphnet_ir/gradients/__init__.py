@@ -21,7 +21,9 @@ def differentiate(sample: Sample, *, seed: int = 0, inputs: bool = False) -> Gra
     """Makes the forward and backward graphs of a sample, and proves them.
 
     Parameters of floating-point dtypes require gradients; inputs: so do all other inputs of such
-    dtypes. Sizes are those of the example. The graphs run in graphnet's interpreter on inputs drawn
+    dtypes. Symbols of the sample stay sizes of the graphs where they can, and the graphs are then
+    proven at the example and two other sizes; otherwise sizes are those of the example, and `fixed`
+    says why. The graphs run in graphnet's interpreter on inputs drawn
     with the seed, and must yield the results and gradients of PyTorch's eager autograd: in bits, or
     within rounding (docs/gradients.md).
 

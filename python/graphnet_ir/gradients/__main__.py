@@ -45,6 +45,12 @@ def _parser() -> argparse.ArgumentParser:
         help="inputs of floats that are no parameters have gradients, too",
     )
     parser.add_argument(
+        "--no-symbols",
+        dest="symbols",
+        action="store_false",
+        help="sizes are those of the example, and symbols are not kept",
+    )
+    parser.add_argument(
         "--max-seconds",
         type=number_of,
         default=600,
@@ -96,6 +102,7 @@ def main(arguments: list[str] | None = None) -> int:
             limits=Limits(seconds=args.max_seconds, memory=args.max_memory),
             seed=args.seed,
             inputs=args.by_inputs,
+            symbols=args.symbols,
         )
         batch = Batch(samples, args.out, options, args.resume, take)
         try:

@@ -40,6 +40,7 @@ class Options:
     limits: Limits = field(default_factory=Limits)  # of each sample; bytes are those of its process
     seed: int = 0
     inputs: bool = False
+    symbols: bool = True  # are kept where they can be
 
 
 Row = dict[str, Any]
@@ -160,7 +161,11 @@ class Batch:
         work = {
             "paths": [os.path.abspath(path) for path, _ in todo],
             "threads": max(1, (os.cpu_count() or 1) // jobs),
-            "options": {"seed": self._options.seed, "inputs": self._options.inputs},
+            "options": {
+                "seed": self._options.seed,
+                "inputs": self._options.inputs,
+                "symbols": self._options.symbols,
+            },
         }
         with open(os.path.join(self._work, worker.WORK), "w", encoding="utf-8") as file:
             json.dump(work, file)
@@ -283,6 +288,11 @@ def summary(rows: Sequence[Row]) -> str:
         lines.append(
             f"the others differ by rounding of at most {largest:.2g}"
             + (f"; {near} gradients about 0 are as near to float64 as eager's" if near else "")
+        )
+    kept, fixed = sum(bool(row["symbols"]) for row in made), sum(bool(row["fixed"]) for row in made)
+    if kept or fixed:
+        lines.append(
+            f"{kept} keep their symbols as sizes; {fixed} have the sizes of the example alone"
         )
     causes = collections.Counter((row["cause"], row["operator"]) for row in refused)
     for (cause, operator), count in sorted(causes.items(), key=lambda one: (-one[1], one[0])):

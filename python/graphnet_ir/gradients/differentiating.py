@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +13,10 @@ import torch
 import torch.fx
 
 from graphnet_ir._core import Error, Node, Sample
-from graphnet_ir.fx import from_fx, to_fx
+from graphnet_ir.fx import to_fx
+from graphnet_ir.fx.reader import from_traced
 from graphnet_ir.fx.shared import PARAMETER
+from graphnet_ir.gradients import symbolic
 from graphnet_ir.gradients.joint import Halves, Number, Watched, cut, modes_kept, results_of
 from graphnet_ir.gradients.made import Compared, Gradients
 from graphnet_ir.gradients.refusal import Refusal
@@ -68,12 +71,26 @@ def drawn(sample: Sample, seed: int) -> list[Any]:
     ]
 
 
-def differentiate_sample(sample: Sample, seed: int = 0, inputs: bool = False) -> Gradients:
-    """Like differentiate. Raises Refusal."""
+def differentiate_sample(
+    sample: Sample, seed: int = 0, inputs: bool = False, symbols: bool = True
+) -> Gradients:
+    """Like differentiate. symbols: those of the sample are kept where they can be. Raises Refusal."""
+    fixed = ""
+    if symbols and sample.module.symbols:
+        try:
+            return _differentiated(sample, seed, inputs, True)
+        except Refusal as refusal:
+            fixed = str(refusal)
+    return dataclasses.replace(_differentiated(sample, seed, inputs, False), fixed=fixed)
+
+
+def _differentiated(sample: Sample, seed: int, inputs: bool, is_symbolic: bool) -> Gradients:
     try:
         ready = opt(sample, "lift-attributes,change-device{to=cpu}").sample
         values = drawn(ready, seed)
         _spell_inputs(ready)
+        if is_symbolic:
+            ready = symbolic.general(ready)
         learned = [
             i
             for i, (node, value) in enumerate(zip(ready.graph.placeholders, values))
@@ -84,20 +101,32 @@ def differentiate_sample(sample: Sample, seed: int = 0, inputs: bool = False) ->
         if not learned:
             raise Refusal("has no parameter", "no input is a parameter of floats")
         gm = to_fx(ready)
-        views, written, numbers = _looked_at(gm, values, seed)
+        written, numbers = _looked_at(gm, values, seed)
         if written:
             ready = opt(ready, "functionalize{outputs=true}").sample
             gm = to_fx(ready)
-            views, written, numbers = _looked_at(gm, values, seed)
+            written, numbers = _looked_at(gm, values, seed)
     except Error as error:
         raise Refusal("is not read", str(error)) from error
-    for i in learned:
-        values[i].requires_grad_()
-    eager = _eager(gm, values, learned, seed)
+
+    def worked(values: list[Any]) -> Eager:
+        for i in learned:
+            values[i].requires_grad_()
+        return _eager(gm, values, learned, seed)
+
     fixed = _fixed(gm, [_is_literal(node) for node in ready.graph.placeholders])
-    halves = cut(gm, values, views, {node: numbers[node] for node in fixed if node in numbers})
+    literal = {node: numbers[node] for node in fixed if node in numbers}
+    names: dict[str, tuple[str, int]] = {}
+    if is_symbolic:
+        points = symbolic.drawn_at(ready, lambda one: drawn(one, seed), worked)
+        tried = [(values, eager) for _, values, eager in points]
+        fakes, names = symbolic.without_data(ready, tried[1][0], points[1][0])
+        halves = cut(gm, fakes, literal, symbolic=True)
+    else:
+        tried = [(values, worked(values))]
+        halves = cut(gm, values, literal)
     try:
-        return _proven(sample, ready, halves, values, eager, seed)
+        return _proven(sample, ready, halves, tried, seed, names)
     except Error as error:
         found = re.search(r"\b(aten\.[\w.]+)", str(error))
         raise Refusal("is not held", str(error), found[1] if found else "") from error
@@ -118,9 +147,8 @@ def _spell_inputs(sample: Sample) -> None:
 
 def _looked_at(
     gm: torch.fx.GraphModule, values: Sequence[Any], seed: int
-) -> tuple[list[int], bool, dict[torch.fx.Node, Number]]:
-    """Runs a graph. Returns the results that are views or inputs, whether it writes to inputs, and
-    the numbers that calls return."""
+) -> tuple[bool, dict[torch.fx.Node, Number]]:
+    """Runs a graph. Returns whether it writes to inputs, and the numbers that calls return."""
     given = [value.clone() if isinstance(value, torch.Tensor) else value for value in values]
     watched = Watched(gm)
     try:
@@ -129,20 +157,17 @@ def _looked_at(
             results = results_of(watched.run(*given))
     except Exception as error:
         raise watched.refusal(error, "does not run") from error
-    written = any(isinstance(value, torch.Tensor) and value._version for value in given)
-    seen = {_memory(value) for value in given if isinstance(value, torch.Tensor)}
-    views = []
     for i, result in enumerate(results):
         if not isinstance(result, torch.Tensor):
             raise Refusal("returns a number", f"result {i} is a {type(result).__name__}")
-        if result._is_view() or _memory(result) in seen:
-            views.append(i)
-        seen.add(_memory(result))
-    return views, written, watched.numbers
+    written = any(isinstance(value, torch.Tensor) and value._version for value in given)
+    return written, watched.numbers
 
 
 def _is_literal(node: Node) -> bool:
     """Returns whether the sample has the value of an input, which is the same in every run."""
+    if symbolic.is_symbolic(node.tensor_meta and node.tensor_meta.shape):
+        return False
     spec = node.draw_spec or {}
     return node.type in _NUMBERS or "data" in spec or spec.get("std") == 0.0
 
@@ -158,10 +183,6 @@ def _fixed(gm: torch.fx.GraphModule, literal: Sequence[bool]) -> set[torch.fx.No
             if fixed.issuperset(node.all_input_nodes):
                 fixed.add(node)
     return fixed
-
-
-def _memory(tensor: torch.Tensor) -> int:
-    return tensor.untyped_storage().data_ptr()
 
 
 def _in_float64(
@@ -230,12 +251,19 @@ def _eager(
 
 
 def _proven(
-    sample: Sample, ready: Sample, halves: Halves, values: Sequence[Any], eager: Eager, seed: int
+    sample: Sample,
+    ready: Sample,
+    halves: Halves,
+    tried: Sequence[tuple[Sequence[Any], Eager]],
+    seed: int,
+    names: Mapping[str, tuple[str, int]],
 ) -> Gradients:
-    """Makes samples of the halves, runs them, and compares with what eager autograd computed."""
+    """Makes samples of the halves, runs them on all inputs that were tried, the first of which they
+    describe, and compares with what eager autograd computed. names: those of PyTorch's symbols."""
     inputs = ready.graph.placeholders
-    given = [value.detach() if isinstance(value, torch.Tensor) else value for value in values]
-    forward = from_fx(halves.forward, given, name=sample.name)
+    values, eager = tried[0]
+    given = _detached(values)
+    forward = from_traced(halves.forward, given, name=sample.name, symbols=names)
     forward_names = {}
     for node, made in zip(inputs, forward.graph.placeholders):
         forward_names[made.target] = node.target
@@ -251,19 +279,52 @@ def _proven(
     saved = list(results[halves.num_results :])
     if len(taken) != len(saved) + len(tangents):
         raise Refusal("is not traced", "the backward graph takes other values than were saved")
-    backward = from_fx(halves.backward, [*saved, *tangents], name=sample.name, statistics=True)
+    backward = from_traced(
+        halves.backward, [*saved, *tangents], name=sample.name, statistics=True, symbols=names
+    )
     _spell_constants(backward)
     for made in backward.graph.placeholders:
         made.target = forward_names.get(made.target, made.target)
-    try:
-        gradients = run(backward, *saved, *tangents, seed=seed)
-    except Error as error:
-        if "view size is not compatible" not in str(error):
-            raise
-        # Inputs of a sample lie in the order of their sizes, and views of other layouts are copies.
-        for node in backward.graph.find_nodes(op="call_function", target="aten.view.default"):
-            node.target = "aten.reshape.default"
-        gradients = run(backward, *saved, *tangents, seed=seed)
+    compared = Compared(0, 0, 0.0)
+    for values, eager in tried:
+        results = run(forward, *_detached(values), seed=seed)
+        given = [*results[halves.num_results :], *eager.tangents.values()]
+        try:
+            gradients = run(backward, *given, seed=seed)
+        except Error as error:
+            if "view size is not compatible" not in str(error):
+                raise
+            # Inputs of a sample lie in the order of their sizes, and views of other layouts are copies.
+            for node in backward.graph.find_nodes(op="call_function", target="aten.view.default"):
+                node.target = "aten.reshape.default"
+            gradients = run(backward, *given, seed=seed)
+        compared += _compared_with(eager, ready, halves, values, results, gradients, seed)
+    told = _told(sample.graph_net_json, bool(names))
+    forward.graph_net_json = backward.graph_net_json = told
+    return Gradients(
+        sample,
+        forward,
+        backward,
+        [made.target for made in backward.graph.placeholders][: len(saved)],
+        list(tried[0][1].tangents),
+        [inputs[i].target for i in halves.learned],
+        compared,
+    )
+
+
+def _detached(values: Sequence[Any]) -> list[Any]:
+    return [value.detach() if isinstance(value, torch.Tensor) else value for value in values]
+
+
+def _compared_with(
+    eager: Eager,
+    ready: Sample,
+    halves: Halves,
+    values: Sequence[Any],
+    results: Sequence[torch.Tensor],
+    gradients: Sequence[torch.Tensor],
+    seed: int,
+) -> Compared:
     pairs = list(zip(results, eager.results))
     for i, gradient in zip(halves.learned, gradients):
         expected = eager.gradients[i]
@@ -273,16 +334,7 @@ def _proven(
         found = _in_float64(ready, values, eager.tangents, halves.learned, seed)
         return [None] * len(pairs) if found is None else found
 
-    forward.graph_net_json = backward.graph_net_json = _told(sample.graph_net_json)
-    return Gradients(
-        sample,
-        forward,
-        backward,
-        [made.target for made in backward.graph.placeholders][: len(saved)],
-        list(eager.tangents),
-        [inputs[i].target for i in halves.learned],
-        _compared(pairs, exact),
-    )
+    return _compared(pairs, exact)
 
 
 def _spell_constants(sample: Sample) -> None:
@@ -310,14 +362,14 @@ def _spell_constants(sample: Sample) -> None:
         sample.module.erase_attribute(name)
 
 
-def _told(text: str) -> str:
+def _told(text: str, dynamic: bool) -> str:
     """Returns what graph_net.json says of the origin, without what it says of sizes and dtypes."""
     try:
         told = json.loads(text)
     except ValueError:
         return ""
     kept = {key: told[key] for key in _ORIGIN if key in told} if isinstance(told, dict) else {}
-    return json.dumps({**kept, "dynamic": False}, indent=4) if kept else ""
+    return json.dumps({**kept, "dynamic": dynamic}, indent=4) if kept else ""
 
 
 def _compared(

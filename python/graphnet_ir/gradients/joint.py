@@ -128,20 +128,19 @@ def results_of(made: Any) -> list[Any]:
 def cut(
     gm: torch.fx.GraphModule,
     values: Sequence[Any],
-    views: Sequence[int],
     numbers: Mapping[torch.fx.Node, Number],
+    symbolic: bool = False,
 ) -> Halves:
     """Traces gm on values, some of which require gradients, and cuts it.
 
-    views: the results that are views or inputs, of which AOTAutograd is given copies. numbers: those
-    that are part of the graphs though calls read them from tensors. Raises Refusal with the operator
-    that cannot be traced.
+    numbers: those that are part of the graphs though calls read them from tensors. symbolic: the values
+    have no data, and symbols as sizes. Raises Refusal with the operator that cannot be traced.
     """
     watched = Watched(gm, numbers)
 
     def function(*given: Any) -> list[Any]:
-        made = results_of(watched.run(*given))
-        return [torch.clone(one) if i in views else one for i, one in enumerate(made)]
+        # A result may be a view, or an input, of which AOTAutograd needs copies.
+        return [torch.clone(one) for one in results_of(watched.run(*given))]
 
     def trace(given: Sequence[Any]) -> Any:
         with modes_kept(), torch.enable_grad(), torch.fx.traceback.preserve_node_meta():
@@ -156,6 +155,8 @@ def cut(
         try:
             joint = trace(values)
         except (DataDependentOutputException, DynamicOutputShapeException):
+            if symbolic:
+                raise
             joint = trace(_of_fixed_sizes(values))
     except Exception as error:  # whatever a rule of PyTorch raises
         raise watched.refusal(error, "is not traced") from error
@@ -164,11 +165,13 @@ def cut(
     assert isinstance(made, (list, tuple))
     num_results = len(made) - len(values)
     kept = [i for i, gradient in enumerate(made[num_results:]) if gradient is not None]
-    _tidy(joint, views)
+    _tidy(joint, num_results)
     with modes_kept():
         forward, backward = default_partition(joint, list(values), num_fwd_outputs=num_results)
     output = backward.graph.output_node()
     output.args = ([one for one in output.args[0] if one is not None],)  # type: ignore[union-attr]
+    if symbolic:
+        _take_sizes(forward, backward, num_results)
     _save_bases(forward, backward, num_results)
     return Halves(forward, backward, kept, num_results)
 
@@ -183,13 +186,13 @@ def _of_fixed_sizes(values: Sequence[Any]) -> list[Any]:
     ]
 
 
-def _tidy(joint: torch.fx.GraphModule, views: Sequence[int]) -> None:
+def _tidy(joint: torch.fx.GraphModule, num_results: int) -> None:
     """Removes copies that were only for AOTAutograd, and calls that return their argument."""
     output = joint.graph.output_node()
     made = list(output.args[0])  # type: ignore[arg-type]
-    for i in views:
-        if made[i].target is _CLONE:
-            made[i] = made[i].args[0]
+    made[:num_results] = [
+        one.args[0] if one.target is _CLONE else one for one in made[:num_results]
+    ]
     output.args = (made,)
     for node in list(joint.graph.nodes):
         if node.target is _DETACH:
@@ -199,6 +202,63 @@ def _tidy(joint: torch.fx.GraphModule, views: Sequence[int]) -> None:
             node.meta.pop(key, None)
     joint.graph.eliminate_dead_code()
     joint.recompile()
+
+
+def _is_size(node: torch.fx.Node) -> bool:
+    return isinstance(node.meta.get("val"), torch.SymInt)
+
+
+def _take_sizes(
+    forward: torch.fx.GraphModule, backward: torch.fx.GraphModule, num_results: int
+) -> None:
+    """Computes sizes that are saved from those of saved tensors and tangents: a sample returns no
+    numbers. A tensor that no other reason saves is saved if only it has a size."""
+    output = forward.graph.output_node()
+    made: list[Any] = list(output.args[0])  # type: ignore[arg-type]
+    saved = made[num_results:]
+    sizes = [node for node in saved if _is_size(node)]
+    inputs = {node.name: node for node in backward.graph.find_nodes(op="placeholder")}
+    tensors = {node: inputs[node.name] for node in saved if not _is_size(node)}
+    tangents = set(inputs.values()) - {inputs[node.name] for node in saved}
+    last = next(node for node in backward.graph.nodes if node in tangents)
+    first = next(node for node in backward.graph.nodes if node.op != "placeholder")
+    known: dict[torch.fx.Node, torch.fx.Node] = {}
+
+    def size_of(tensor: torch.fx.Node, dim: int, like: torch.fx.Node) -> torch.fx.Node:
+        with backward.graph.inserting_before(first):
+            size = backward.graph.call_function(torch.ops.aten.sym_size.int, (tensor, dim))
+        size.meta = dict(like.meta)
+        return size
+
+    def taken(node: torch.fx.Node) -> torch.fx.Node:
+        """Returns the node of the backward graph that has a size of the forward graph."""
+        if node in known:
+            return known[node]
+        expression = node.meta["val"].node.expr
+        for tensor in [*tensors.values(), *tangents]:
+            for dim, size in enumerate(tensor.meta["val"].shape):
+                if isinstance(size, torch.SymInt) and size.node.expr == expression:
+                    known[node] = size_of(tensor, dim, node)
+                    return known[node]
+        if node.target is torch.ops.aten.sym_size.int:
+            base, place = node.args
+            assert isinstance(base, torch.fx.Node) and isinstance(place, int)
+            if base not in tensors:
+                with backward.graph.inserting_before(last):
+                    tensors[base] = backward.graph.placeholder(base.name)
+                tensors[base].meta = dict(base.meta)
+                made.append(base)
+            known[node] = size_of(tensors[base], place, node)
+        else:
+            parts = {part: taken(part) for part in node.all_input_nodes}
+            with backward.graph.inserting_before(first):
+                known[node] = backward.graph.node_copy(node, parts.__getitem__)
+        return known[node]
+
+    for node in sizes:
+        inputs[node.name].replace_all_uses_with(taken(node))
+        backward.graph.erase_node(inputs[node.name])
+    output.args = ([node for node in made if node not in sizes],)
 
 
 def _save_bases(

@@ -16,6 +16,14 @@ class Compared:
     largest: float  # difference, relative to the largest element of its tensor, of the others
     near: int = 0  # and so many, about 0 and all rounding, are as near to float64 as eager's
 
+    def __add__(self, other: Compared) -> Compared:
+        return Compared(
+            self.values + other.values,
+            self.equal + other.equal,
+            max(self.largest, other.largest),
+            self.near + other.near,
+        )
+
     @property
     def in_bits(self) -> bool:
         """Whether all have the same bits."""
@@ -33,3 +41,9 @@ class Gradients:
     tangents: list[int]  # results whose tangents train_backward takes then
     learned: list[str]  # inputs whose gradients train_backward returns
     compared: Compared
+    fixed: str = ""  # why the graphs have no symbols, though the sample has
+
+    @property
+    def symbols(self) -> list[str]:
+        """The symbols that the graphs have as sizes."""
+        return list(self.train_forward.module.symbols)

@@ -7,6 +7,7 @@ of JSON when it begins a sample, and one with the result. It may be killed at an
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 import os
@@ -14,6 +15,7 @@ import sys
 import time
 from typing import Any
 
+from graphnet_ir.gradients.made import Gradients
 from graphnet_ir.limited.processes import write_line
 
 TREES = ("eval_forward", "train_forward", "train_backward")
@@ -52,12 +54,15 @@ def differentiated(path: str, number: int, folder: str, options: dict[str, Any])
         except graphnet_ir.Error as error:
             raise Refusal("cannot be read", str(error)) from error
         made = differentiate_sample(sample, **options)
-        for tree in TREES:
-            place = place_of(folder, number, tree)
-            os.makedirs(os.path.dirname(place), exist_ok=True)
-            getattr(made, tree).save(place, format="graphnet")
-            if tree != TREES[0]:
-                _check_file(place, getattr(made, tree))
+        try:
+            _write(made, folder, number)
+        except (graphnet_ir.Error, Refusal) as error:
+            if not made.symbols:
+                raise
+            # A folder may not hold the symbols.
+            made = differentiate_sample(sample, **{**options, "symbols": False})
+            made = dataclasses.replace(made, fixed=first_line(error))
+            _write(made, folder, number)
     except Refusal as refusal:
         row = {"cause": refusal.cause, "operator": refusal.operator, "message": str(refusal)}
     except Exception as error:  # noqa: BLE001 (one odd sample never ends the batch)
@@ -71,8 +76,19 @@ def differentiated(path: str, number: int, folder: str, options: dict[str, Any])
             "equal": made.compared.equal,
             "largest": made.compared.largest,
             "near": made.compared.near,
+            "symbols": made.symbols,
+            "fixed": made.fixed,
         }
     return {**row, "seconds": round(time.monotonic() - begin, 3)}
+
+
+def _write(made: Gradients, folder: str, number: int) -> None:
+    for tree in TREES:
+        place = place_of(folder, number, tree)
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        getattr(made, tree).save(place, format="graphnet")
+        if tree != TREES[0]:
+            _check_file(place, getattr(made, tree))
 
 
 def _check_file(place: str, made: Any) -> None:
