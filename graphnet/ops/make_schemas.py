@@ -198,7 +198,9 @@ def schema_lines():
             flags += "S"
         if may_run(f):
             flags += "c"
-        reads = str(f.func.name.name).endswith("_functional")  # and returns what they become
+        # Some return what the statistics become, and some only read them.
+        readers = ("_functional", "_no_training", "_no_update", "_backward")
+        reads = str(f.func.name.name).endswith(readers)
         if any(a.name == "running_mean" for a in f.func.arguments.flat_all) and not reads:
             flags += "u"
         elif "maybe_aliasing_or_mutating" in f.tags or f.func.name.name.base in UNDECLARED_ALIASES:

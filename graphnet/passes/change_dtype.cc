@@ -686,14 +686,14 @@ absl::StatusOr<bool> ChangeDType(Module* module, PassRun& run) {
   if (!keep.empty() && keep != "norm") {
     return absl::InvalidArgumentError(absl::StrCat("keep is norm, not \"", Printable(keep), "\""));
   }
-  ASSIGN_OR_RETURN(KeptDTypes kept, FindKeptDTypes(*module, keep == "norm", run.list("module")));
+  ASSIGN_OR_RETURN(KeptDTypes kept, FindKeptDTypes(*module, keep == "norm", CallScopeOf(run)));
   return DTypeChange(module, *to, std::move(from), std::move(kept), &run).Run();
 }
 
 namespace {
 
 const RegisteredPass kChangeDtypePass("change-dtype", "change_dtype.h", ChangeDType,
-                                      {"from", "keep", "module", "to"});
+                                      {"from", "keep", "module", "nodes", "skip", "to"});
 
 }  // namespace
 

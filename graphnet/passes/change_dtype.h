@@ -34,6 +34,8 @@ namespace graphnet {
 //   them beside its input; other norms compute in the old dtype, between casts
 // - module: only calls that belong to this module, or to one below it, change, as layer1+layer4.0;
 //   default: all
+// - nodes: only calls of these names change, as conv2d+linear_3, beside those of `module`
+// - skip: modules and names of calls that keep their dtype, as lm_head+softmax
 //
 // Performance impact: O(nodes). The graph runs as fast as the new dtype allows.
 //
@@ -110,6 +112,24 @@ namespace graphnet {
 //     %l = torch.nn.functional.layer_norm(%to, (4,), %w, None, 1e-05)
 //     %to_1 = .to(%l, torch.bfloat16)
 //     return (%to_1,)
+//   }
+//
+// Example: one call stays, between casts
+//   to=bf16,skip=s
+//   graph @forward(%x : f32[2, 4]@cpu) {
+//     %a = torch.relu(%x)
+//     %s = torch.softmax(%a, 1)
+//     %t = torch.tanh(%s)
+//     return (%t,)
+//   }
+//   becomes
+//   graph @forward(%x : bf16[2, 4]@cpu) {
+//     %a = torch.relu(%x)
+//     %to = .to(%a, torch.float32)
+//     %s = torch.softmax(%to, 1)
+//     %to_1 = .to(%s, torch.bfloat16)
+//     %t = torch.tanh(%to_1)
+//     return (%t,)
 //   }
 //
 // Counter-example: another dtype than the one meant

@@ -42,25 +42,33 @@ class Folding {
       return absl::InvalidArgumentError(
           absl::StrCat("max_bytes must be a number from 0 up, not \"", Printable(most), "\""));
     }
-    const std::vector<Node*> folded = Choose();
-    if (folded.empty()) return false;
-    absl::StatusOr<std::map<std::string, TensorData>> computed = Evaluate(folded);
-    if (!computed.ok()) {  // The graph itself may never run these calls.
-      run_.Note(absl::StrCat("no values are computed ahead: ", computed.status().message()));
+    std::vector<AheadCall> chosen;
+    for (Node* node : Choose()) chosen.push_back({node, absl::StrCat("_folded_", chosen.size())});
+    if (chosen.empty()) return false;
+    const absl::StatusOr<size_t> count = Compute(chosen);
+    if (!count.ok()) {  // The graph itself may never run these calls.
+      run_.Note(absl::StrCat("no values are computed ahead: ", count.status().message()));
       return false;
     }
-    std::map<std::string, TensorData> values = *std::move(computed);
+    if (*count == 0) return false;
+    run_.Note("values computed ahead", *count);
+    return true;
+  }
+
+  // Implements ComputeAhead.
+  absl::StatusOr<size_t> Compute(const std::vector<AheadCall>& calls) {
+    std::vector<Node*> folded;
+    for (const AheadCall& call : calls) folded.push_back(call.call);
+    ASSIGN_OR_RETURN(auto values, Evaluate(folded));
     size_t count = 0;
     for (size_t i = 0; i < folded.size(); ++i) {
       const auto value = values.find(absl::StrCat("o", i));
-      if (value == values.end() || !Fits(*folded[i]->tensor_meta(), value->second)) continue;
-      Replace(folded[i], std::move(value->second));
+      if (value == values.end() || !Fits(*folded[i], value->second)) continue;
+      Replace(folded[i], calls[i].attribute, std::move(value->second));
       ++count;
     }
-    if (count == 0) return false;
-    EraseDead();
-    run_.Note("values computed ahead", count);
-    return true;
+    if (count > 0) EraseDead();
+    return count;
   }
 
  private:
@@ -147,7 +155,9 @@ class Folding {
   }
 
   // A mode of the program, such as autocast, may give the original call another dtype.
-  static bool Fits(const TensorMeta& meta, const TensorData& data) {
+  static bool Fits(const Node& node, const TensorData& data) {
+    if (node.tensor_meta() == nullptr) return false;
+    const TensorMeta& meta = *node.tensor_meta();
     if (meta.dtype != data.dtype || meta.shape.size() != data.shape.size()) return false;
     for (size_t i = 0; i < data.shape.size(); ++i) {
       if (meta.shape[i].value != data.shape[i]) return false;
@@ -155,11 +165,10 @@ class Folding {
     return true;
   }
 
-  void Replace(Node* node, TensorData value) {
-    std::string name;
-    do {
-      name = absl::StrCat("_folded_", next_++);
-    } while (module_.FindAttribute(name) != nullptr);
+  void Replace(Node* node, const std::string& attribute, TensorData value) {
+    std::string name = attribute;
+    for (int next = 1; module_.FindAttribute(name) != nullptr; ++next)
+      name = absl::StrCat(attribute, "_", next);
     module_.AddAttribute({.name = name, .meta = node->tensor_meta()});
     const InsertionGuard guard(&graph_, node);
     Node* const made = graph_.GetAttr(name);
@@ -193,7 +202,6 @@ class Folding {
   Graph& graph_;
   PassRun& run_;
   int64_t max_bytes_ = kMaxBytes;
-  int next_ = 0;
 };
 
 }  // namespace
@@ -201,6 +209,11 @@ class Folding {
 absl::StatusOr<bool> FoldValues(Module* module, PassRun& run) {
   if (module->main() == nullptr || module->main()->output() == nullptr) return false;
   return Folding(module, &run).Run();
+}
+
+absl::StatusOr<size_t> ComputeAhead(Module* module, PassRun& run,
+                                    const std::vector<AheadCall>& calls) {
+  return Folding(module, &run).Compute(calls);
 }
 
 }  // namespace graphnet

@@ -10,6 +10,7 @@
 #include "graphnet/facts/memory/memory_use.h"
 #include "graphnet/facts/shapes/operator_name.h"
 #include "graphnet/ops/callable.h"
+#include "graphnet/passes/call_scope.h"
 
 namespace graphnet {
 namespace {
@@ -43,20 +44,13 @@ absl::Span<const NormParameter> ParametersOfNorm(const Node& node) {
 }  // namespace
 
 absl::StatusOr<KeptDTypes> FindKeptDTypes(const Module& module, bool norms,
-                                          const std::vector<std::string>& modules) {
+                                          const CallScope& scope) {
   KeptDTypes kept;
-  bool any = modules.empty();
+  ScopeMatcher matcher(scope);
   for (const Graph* graph : module.graphs()) {
     for (const Node* node : graph->nodes()) {
       if (!node->is_call()) continue;
-      const bool is_inside =
-          modules.empty() || absl::c_any_of(modules, [&](absl::string_view path) {
-            const absl::string_view own = node->module_path();
-            return own == path ||
-                   (absl::StartsWith(own, path) && own.substr(path.size()).front() == '.');
-          });
-      any |= is_inside;
-      if (!is_inside) {
+      if (!matcher.Means(*node)) {
         kept.calls.insert(node);
         node->ForEachOperand([&](const Node* operand) {
           if (operand->is_placeholder() || operand->op() == Op::kGetAttr)
@@ -74,10 +68,7 @@ absl::StatusOr<KeptDTypes> FindKeptDTypes(const Module& module, bool norms,
       if (!absl::StrContains(OperatorName(*node), "batch_norm")) kept.calls.insert(node);
     }
   }
-  if (!any) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("no call belongs to the module ", Printable(modules[0])));
-  }
+  RETURN_IF_ERROR(matcher.CheckWords());
   return kept;
 }
 

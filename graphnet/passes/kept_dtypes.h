@@ -3,14 +3,13 @@
 #define GRAPHNET_PASSES_KEPT_DTYPES_H_
 
 #include <cstddef>
-#include <string>
-#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/passes/call_scope.h"
 
 namespace graphnet {
 
@@ -21,11 +20,9 @@ struct KeptDTypes {
 };
 
 // Finds what keeps its dtype. With `norms` these are weights, biases and running statistics of norms;
-// batch_norm takes them beside another input, and other norms compute in the old dtype. If `modules`
-// has paths, calls that belong to none of them keep theirs, and so do the inputs that only those
-// use. FailedPrecondition if no call belongs to a module.
-absl::StatusOr<KeptDTypes> FindKeptDTypes(const Module& module, bool norms,
-                                          const std::vector<std::string>& modules);
+// batch_norm takes them beside another input, and other norms compute in the old dtype. Calls outside of
+// the scope keep theirs, and so do the inputs that only those use. The errors are those of CallScope.
+absl::StatusOr<KeptDTypes> FindKeptDTypes(const Module& module, bool norms, const CallScope& scope);
 
 // Removes conversions to `to` of values that have this dtype already, and those of a wider value that
 // was made from one by a conversion. `dtype_of` says the dtype of a value. Returns their number.

@@ -26,10 +26,11 @@ Registered& AllRegistered() {
 
 RegisteredPass::RegisteredPass(absl::string_view name, absl::string_view header,
                                Pass::Function function, std::vector<absl::string_view> options,
-                               absl::string_view header_text) {
+                               absl::string_view header_text, bool uses_values) {
   Registered& registered = AllRegistered();
   const absl::MutexLock lock(&registered.mutex);
-  registered.passes.emplace_back(name, header, function, std::move(options), header_text);
+  registered.passes.emplace_back(name, header, function, std::move(options), header_text,
+                                 uses_values);
 }
 
 std::vector<Pass> TakeRegisteredPasses() {

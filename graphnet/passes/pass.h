@@ -123,12 +123,14 @@ class Pass {
 
   // `options` are the names of its options. All text must outlive the pass, as literals do.
   Pass(absl::string_view name, absl::string_view header, Function function,
-       std::vector<absl::string_view> options = {}, absl::string_view header_text = {})
+       std::vector<absl::string_view> options = {}, absl::string_view header_text = {},
+       bool uses_values = false)
       : name_(name),
         header_(header),
         function_(function),
         options_(std::move(options)),
-        header_text_(header_text) {}
+        header_text_(header_text),
+        uses_values_(uses_values) {}
 
   // The name in pipelines, such as "dce".
   absl::string_view name() const { return name_; }
@@ -138,6 +140,8 @@ class Pass {
   absl::Span<const absl::string_view> options() const { return options_; }
   // The text of that header; empty for headers of this folder, which are built in.
   absl::string_view header_text() const { return header_text_; }
+  // True if it looks at the values of weights where they are known (PassRun::constants).
+  bool uses_values() const { return uses_values_; }
 
   // Applies the pass to `module`; see Function.
   absl::StatusOr<bool> Run(Module& module, PassRun& run) const { return function_(&module, run); }
@@ -148,6 +152,7 @@ class Pass {
   Function function_;
   std::vector<absl::string_view> options_;
   absl::string_view header_text_;
+  bool uses_values_;
 };
 
 // Registers a pass with pipelines for as long as the program runs. Define it as a constant at
@@ -158,7 +163,8 @@ class RegisteredPass {
  public:
   // The arguments are those of Pass.
   RegisteredPass(absl::string_view name, absl::string_view header, Pass::Function function,
-                 std::vector<absl::string_view> options = {}, absl::string_view header_text = {});
+                 std::vector<absl::string_view> options = {}, absl::string_view header_text = {},
+                 bool uses_values = false);
 };
 
 // Internal, for registry.h: returns the passes that were registered since the last call.

@@ -300,6 +300,17 @@ expect 2 "makes weights, which .pb, .pt2 and .pt can hold" opt named.gn -p 'fold
 expect 0 "fold-constants{values=true}" opt "$samples/resnet.pb" -p 'fold-constants{values=true}' -o folded.pb
 expect 0 "o0   bit-equal" diff-run "$samples/resnet.pb" folded.pb --weights=own
 
+# --- Batch norms are folded, and weights quantised. Where no values can be kept, calls compute them.
+expect 0 "fold-batch-norm: 20 batch norms folded" opt "$samples/resnet.pb" -p fold-batch-norm -o normless.pt2
+expect 1 "" find aten.batch_norm normless.pt2 -l
+expect 0 "close" diff-run "$samples/resnet.pb" normless.pt2 --atol 1e-5 --rtol 1e-4
+expect 0 "computed in each run" opt "$samples/resnet.pb" -p fold-batch-norm -o normless.gn
+expect 0 "quantize-weights: error of layer4.1.conv2.weight: 0." opt "$samples/resnet.pb" -p quantize-weights -o small.pb
+[ "$(stat -c %s small.safetensors)" -lt "$(($(stat -L -c %s "$samples/resnet.safetensors") / 3))" ] ||
+  fail "int8 takes $(stat -c %s small.safetensors) bytes"
+expect 0 "in each run" opt "$samples/resnet.pb" -p 'quantize-weights{bits=4}' -o rounded.gn
+expect 0 "" run small.pb
+
 # --- Values stay behind.
 "$graphnet" convert named.gn valued.pb
 "$graphnet" convert "$samples/resnet.pb" bare.pb --strip-weights

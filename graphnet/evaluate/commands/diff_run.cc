@@ -150,7 +150,11 @@ absl::StatusOr<CommandResult> DiffRunGraphs(const DiffRunFlags& options) {
         values.unpaired,
         " inputs or weights of B have other names than those of A, and so have their own values"));
   }
-  if (same && compared.different > 0) {
+  // Outputs that are close do show it.
+  const bool same_bits =
+      same &&
+      absl::c_all_of(compared.outputs, [](const OutputDifference& output) { return output.equal; });
+  if (same_bits && compared.different > 0) {
     notes.emplace_back(
         "values differ inside, but no output shows it: the outputs do not depend on them for these "
         "inputs, or they are no pairs. Try other inputs with --input, --inputs random or --seed");

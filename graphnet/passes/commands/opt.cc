@@ -129,7 +129,13 @@ absl::StatusOr<OptOutcome> OptOne(const std::string& path, const Output& out,
     return absl::InvalidArgumentError(
         "fold-constants{values=true} makes weights, which .pb, .pt2 and .pt can hold");
   }
-  load.weights = folds_values || (!out.path.empty() && out.keeps_weights());
+  // Other passes write calls where the output can hold no new weights.
+  const bool keeps_values = !out.path.empty() && out.keeps_weights();
+  const bool uses_values =
+      folds_values || (keeps_values && absl::c_any_of(pipeline, [](const PipelineStep& step) {
+                         return step.pass->uses_values();
+                       }));
+  load.weights = folds_values || keeps_values;
   load.statistics = load.values_if_there = !out.path.empty() && !out.keeps_weights();
   // This pass needs the sizes of all values, which may depend on weights.
   const bool wants_sizes = absl::c_any_of(
@@ -154,10 +160,11 @@ absl::StatusOr<OptOutcome> OptOne(const std::string& path, const Output& out,
     if (const auto engine = OpenEngine(); engine.ok())
       run.infer_sizes = InferSizesBy(**engine, sample);
   }
-  if (folds_values) {
-    ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
-    run.run_constants = [engine](const Module& module,
-                                 const TensorValues& values) -> absl::StatusOr<TensorValues> {
+  if (uses_values) {
+    if (folds_values) RETURN_IF_ERROR(OpenEngine().status());
+    run.run_constants = [](const Module& module,
+                           const TensorValues& values) -> absl::StatusOr<TensorValues> {
+      ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
       ASSIGN_OR_RETURN(const std::unique_ptr<ReadyProgram> program,
                        engine->Prepare(module, values, {.max_bytes = AvailableMemoryBytes() / 2}));
       RETURN_IF_ERROR(program->Run(nullptr));
