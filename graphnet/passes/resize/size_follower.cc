@@ -23,7 +23,7 @@ namespace graphnet {
 namespace {
 
 constexpr int kMaxRounds = 64;
-constexpr double kMaxFactor = 1 << 20;  // of a size, in a tensor of floats
+constexpr double kMaxSizeFactor = 1 << 20;  // of a size, in a tensor of floats
 // The most elements that all lists, and all tuples of results, may have when they are written out.
 constexpr uint64_t kMaxListed = uint64_t{1} << 20;
 
@@ -232,7 +232,8 @@ void SizeFollower::Start(Node* node) {
   }
   // Tracing puts numbers into tensors, factors such as 2.0 too.
   if (constant.has_value() && constant->is_float() &&
-      constant->real() == std::rint(constant->real()) && std::abs(constant->real()) < kMaxFactor) {
+      constant->real() == std::rint(constant->real()) &&
+      std::abs(constant->real()) < kMaxSizeFactor) {
     constant = Argument(static_cast<int64_t>(constant->real()));
   }
   if (constant.has_value() && constant->is_int() && extent.is_tensor()) {
