@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from graphnet_ir import _core
+from graphnet_ir import _core, package_passes
 from graphnet_ir._core import Graph, Sample
 from graphnet_ir._errors import require_sample
 from graphnet_ir._notebook import table
@@ -62,22 +62,36 @@ def register_pass(name: str) -> Callable[[PassFunction], PassFunction]:
     return register
 
 
+def _function_of(word: str) -> PassFunction | None:
+    """Returns the function that a word of a pipeline names: a registered one, or one of a package."""
+    if word in _registered:
+        return _registered[word]
+    if "{" in word or any(row["name"] == word for row in _core.passes()):
+        return None
+    point = package_passes.found().get(word)
+    if point is None:
+        return None
+    function: PassFunction = point.load()
+    return _registered.setdefault(word, function)
+
+
 def _steps(
     pipeline: str | PassFunction | Sequence[str | PassFunction],
 ) -> list[tuple[str, str | PassFunction]]:
     """Returns the steps of a pipeline: a name for reports, and the text or function to run."""
     if isinstance(pipeline, str):
         steps: list[tuple[str, str | PassFunction]] = []
-        # A registered name has no braces, so commas separate it from the others.
+        # A name of a function has no braces, so commas separate it from the others.
         chunk: list[str] = []
         for word in _split(pipeline):
-            if word in _registered:
-                if chunk:
-                    steps += [(s, s) for s in _core._split_pipeline(",".join(chunk))]
-                chunk = []
-                steps.append((word, _registered[word]))
-            else:
+            function = _function_of(word)
+            if function is None:
                 chunk.append(word)
+                continue
+            if chunk:
+                steps += [(s, s) for s in _core._split_pipeline(",".join(chunk))]
+            chunk = []
+            steps.append((word, function))
         if chunk:
             steps += [(s, s) for s in _core._split_pipeline(",".join(chunk))]
         return steps
@@ -110,9 +124,10 @@ def opt(
 ) -> OptResult:
     """Runs passes one after the other on a copy of a sample, which does not change itself.
 
-    pipeline: text such as 'stabilize{allow=linear},dce' (graphnet_ir.passes() lists the names), a
-    function that takes a graph, or a sequence of both. A function is called for each graph of the
-    module, and its exceptions are passed on. verify_each: verifies the module after each pass.
+    pipeline: text such as 'stabilize{allow=linear},dce' (graphnet_ir.passes() lists the names; others are
+    those of register_pass and of packages, entry points of the group graphnet.passes), a function
+    that takes a graph, or a sequence of both. A function is called for each graph of the module, and
+    its exceptions are passed on. verify_each: verifies the module after each pass.
     """
     require_sample(sample)
     steps = _steps(pipeline)

@@ -9,15 +9,13 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
-#include <filesystem>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "graphnet/base/file.h"
+#include "graphnet/base/package_python.h"
 #include "graphnet/base/status.h"
 
 extern char** environ;
@@ -27,28 +25,6 @@ namespace {
 
 constexpr uint64_t kMaxReasonBytes = 1 << 20;
 
-// The Python that works on corpora, and the folder of the package.
-struct Python {
-  std::string program;
-  std::string package_folder;
-};
-
-// Returns the Python of the installed package that this program is part of: the program is
-// PREFIX/lib/python3.N/site-packages/graphnet_ir/bin/graphnet.
-Python FindPython() {
-  std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::filesystem::path packages = self.parent_path().parent_path().parent_path();
-  const bool is_packed = !error && FileExists((packages / "graphnet_ir" / "corpus").string());
-  Python python = {"python3", is_packed ? packages.string() : ""};
-  const std::filesystem::path beside =
-      packages.parent_path().parent_path().parent_path() / "bin" / "python3";
-  if (is_packed && FileExists(beside.string())) python.program = beside.string();
-  if (const char* named = std::getenv("GRAPHNET_PYTHON"); named != nullptr && *named != '\0')
-    python.program = named;
-  return python;
-}
-
 // The Python that all processes run.
 class ChosenPython {
  public:
@@ -57,20 +33,20 @@ class ChosenPython {
     return *chosen;
   }
 
-  void Set(Python python) {
+  void Set(PackagePython python) {
     const absl::MutexLock lock(&mutex_);
     python_ = std::move(python);
   }
 
-  Python python() {
+  PackagePython python() {
     const absl::MutexLock lock(&mutex_);
-    if (python_.program.empty()) python_ = FindPython();
+    if (python_.program.empty()) python_ = FindPackagePython();
     return python_;
   }
 
  private:
   absl::Mutex mutex_;
-  Python python_ ABSL_GUARDED_BY(mutex_);
+  PackagePython python_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace
@@ -82,7 +58,7 @@ void SetPythonOfCorpora(const std::string& python, const std::string& package_fo
 absl::StatusOr<std::unique_ptr<CorpusProcess>> CorpusProcess::Start(const std::string& module,
                                                                     const std::string& corpus,
                                                                     int max_seconds) {
-  const Python python = ChosenPython::Get().python();
+  const PackagePython python = ChosenPython::Get().python();
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
     return absl::ErrnoToStatus(errno, "cannot make a socket");
@@ -110,8 +86,7 @@ absl::StatusOr<std::unique_ptr<CorpusProcess>> CorpusProcess::Start(const std::s
       variables.emplace_back(*variable);
     }
   }
-  if (!python.package_folder.empty())
-    search = absl::StrCat(python.package_folder, search.empty() ? "" : ":", search);
+  search = python.SearchPath(search);
   if (!search.empty()) variables.push_back(absl::StrCat("PYTHONPATH=", search));
   const auto pointers = [](std::vector<std::string>& texts) {
     std::vector<char*> made;

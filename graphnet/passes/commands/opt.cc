@@ -26,6 +26,7 @@
 #include "graphnet/interp/inputs/example_input.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/commands/opt_worker.h"
+#include "graphnet/passes/commands/package_passes.h"
 #include "graphnet/passes/documentation.h"
 #include "graphnet/passes/pipeline.h"
 #include "graphnet/passes/registry.h"
@@ -221,9 +222,33 @@ bool IsFailedCheck(const absl::Status& status) {
   return absl::IsFailedPrecondition(status) && !IsUnusable(status);
 }
 
-// Returns processes that run the passes, if they are to run under limits, or if a plug-in may crash.
-// It is null otherwise.
-std::unique_ptr<OptWorkers> WorkersFor(const OptFlags& options) {
+absl::Duration TimeOf(const OptFlags& options) {
+  return options.timeout_s > 0 ? absl::Seconds(options.timeout_s) : absl::InfiniteDuration();
+}
+
+// Returns processes of Python, for a pipeline with passes of packages.
+absl::StatusOr<std::unique_ptr<OptWorkers>> PythonWorkers(const OptFlags& options) {
+  if (options.limit >= 0 || options.dump_changes || !options.inputs.words.empty() ||
+      !options.inputs.file.empty() || !OperatorOptions().empty() ||
+      !options.weights->file.empty() ||
+      AllowedToMiss(MissingValues::kRefused) == MissingValues::kDrawn) {
+    return absl::InvalidArgumentError(
+        "passes of Python packages: of the options for samples and passes, they go with "
+        "--verify-each and --trust alone");
+  }
+  std::vector<std::string> words = {options.passes};
+  if (options.verify_each) words.emplace_back("--verify-each");
+  if (options.trust) words.emplace_back("--trust");
+  PackageProcess process = PackagePassProcess(words);
+  return std::make_unique<OptWorkers>(std::move(process.command), std::move(process.environment),
+                                      options.max_memory_mib << 20, TimeOf(options));
+}
+
+// Returns processes that run the passes, if they are to run under limits, if a plug-in may crash, or if
+// only Python can run them. It is null otherwise.
+absl::StatusOr<std::unique_ptr<OptWorkers>> WorkersFor(const Pipeline& pipeline,
+                                                       const OptFlags& options) {
+  if (HasPackagePass(pipeline)) return PythonWorkers(options);
   const char* const plugins = std::getenv("GRAPHNET_PLUGINS");
   const bool may_crash = plugins != nullptr && *plugins != '\0' && !IsOneSample(options.samples);
   const bool has_limits = options.timeout_s > 0 || options.max_memory_mib > 0;
@@ -240,9 +265,9 @@ std::unique_ptr<OptWorkers> WorkersFor(const OptFlags& options) {
   for (const std::string& word : options.inputs.words) add({"--input", word});
   if (!options.inputs.file.empty()) add({"--inputs", options.inputs.file});
   add(OperatorOptions());
-  return std::make_unique<OptWorkers>(
-      std::move(words), options.max_memory_mib << 20,
-      options.timeout_s > 0 ? absl::Seconds(options.timeout_s) : absl::InfiniteDuration());
+  return std::make_unique<OptWorkers>(std::move(words),
+                                      std::vector<std::pair<std::string, std::string>>(),
+                                      options.max_memory_mib << 20, TimeOf(options));
 }
 
 // Runs the passes here, or in one of `workers`, which may be null. What the standard streams hold is
@@ -268,7 +293,7 @@ absl::StatusOr<CommandResult> OptAll(const Pipeline& pipeline, const OptFlags& o
   Sum sum(pipeline.size());
   Losses lost;
   size_t there = 0;
-  const std::unique_ptr<OptWorkers> workers = WorkersFor(options);
+  ASSIGN_OR_RETURN(const std::unique_ptr<OptWorkers> workers, WorkersFor(pipeline, options));
   std::string aside;
   bool only_checks_failed = true;
   BatchReport made = ReportBatch<OptedSample>(
@@ -306,7 +331,7 @@ absl::StatusOr<CommandResult> OptAll(const Pipeline& pipeline, const OptFlags& o
 }
 
 absl::StatusOr<CommandResult> Opt(const OptFlags& options) {
-  ASSIGN_OR_RETURN(const Pipeline pipeline, ParsePipeline(options.passes));
+  ASSIGN_OR_RETURN(const Pipeline pipeline, ParseWithPackages(options.passes));
   if (options.serves) {
     RETURN_IF_ERROR(ServeOpt([&](const std::string& path, const Output& out) {
       Report none;
@@ -316,7 +341,7 @@ absl::StatusOr<CommandResult> Opt(const OptFlags& options) {
   }
   if (!IsOneSample(options.samples)) return OptAll(pipeline, options);
   const std::string& path = options.samples.in[0];
-  const std::unique_ptr<OptWorkers> workers = WorkersFor(options);
+  ASSIGN_OR_RETURN(const std::unique_ptr<OptWorkers> workers, WorkersFor(pipeline, options));
   Report weights;
   const absl::StatusOr<OptOutcome> outcome =
       RunOne(path, options.out, pipeline, options, workers.get(), &weights);

@@ -99,8 +99,13 @@ absl::StatusOr<OptOutcome> OutcomeOf(const Json& answer) {
 
 }  // namespace
 
-OptWorkers::OptWorkers(std::vector<std::string> words, int64_t max_memory, absl::Duration time)
-    : words_(std::move(words)), max_memory_(max_memory), time_(time) {}
+OptWorkers::OptWorkers(std::vector<std::string> words,
+                       std::vector<std::pair<std::string, std::string>> environment,
+                       int64_t max_memory, absl::Duration time)
+    : words_(std::move(words)),
+      environment_(std::move(environment)),
+      max_memory_(max_memory),
+      time_(time) {}
 
 absl::StatusOr<std::unique_ptr<WorkerProcess>> OptWorkers::Start() {
   const std::lock_guard<std::mutex> lock(mutex_);
@@ -115,7 +120,9 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> OptWorkers::Start() {
   ProcessOptions options;
   options.command = words_;
   // Paths in the options of passes are those of this process.
-  options.environment = {{"BUILD_WORKING_DIRECTORY", std::filesystem::current_path().string()}};
+  options.environment = environment_;
+  options.environment.emplace_back("BUILD_WORKING_DIRECTORY",
+                                   std::filesystem::current_path().string());
   options.folder = JoinPath(scratch_->path(), absl::StrCat(started_++));
   options.max_memory = max_memory_;
   std::filesystem::create_directory(options.folder);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -33,9 +34,11 @@ struct OptOutcome {
 // serves others later.
 class OptWorkers {
  public:
-  // `words` are the arguments of the tool, `max_memory` the bytes of each process (0: no limit), and
-  // `time` that of each sample.
-  OptWorkers(std::vector<std::string> words, int64_t max_memory, absl::Duration time);
+  // `words` are the command of a process and `environment` what is added to its environment,
+  // `max_memory` the bytes of each process (0: no limit), and `time` that of each sample.
+  OptWorkers(std::vector<std::string> words,
+             std::vector<std::pair<std::string, std::string>> environment, int64_t max_memory,
+             absl::Duration time);
 
   // Runs the passes on the sample at `path`. Beside the errors of the passes, those of WorkerProcess.
   absl::StatusOr<OptOutcome> Run(const std::string& path, const Output& out);
@@ -44,6 +47,7 @@ class OptWorkers {
   absl::StatusOr<std::unique_ptr<WorkerProcess>> Start();
 
   const std::vector<std::string> words_;
+  const std::vector<std::pair<std::string, std::string>> environment_;
   const int64_t max_memory_;
   const absl::Duration time_;
   std::mutex mutex_;
