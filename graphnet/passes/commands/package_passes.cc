@@ -56,7 +56,7 @@ absl::Status RegisterAll() {
 absl::StatusOr<Pipeline> ParseWithPackages(absl::string_view text) {
   absl::StatusOr<Pipeline> pipeline = ParsePipeline(text);
   if (pipeline.ok()) return pipeline;
-  const absl::Status registered = RegisterAll();
+  absl::Status registered = RegisterAll();
   // Two packages may have a pass of one name. Otherwise there are no packages to speak of.
   if (absl::IsInvalidArgument(registered)) return registered;
   return registered.ok() ? ParsePipeline(text) : pipeline;

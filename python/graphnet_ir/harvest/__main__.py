@@ -11,6 +11,7 @@ from typing import Any
 from graphnet_ir import Error
 from graphnet_ir.harvest import report
 from graphnet_ir.harvest.failures import writable
+from graphnet_ir.harvest.hub import listed
 from graphnet_ir.harvest.runner import Options, harvest
 from graphnet_ir.harvest.sources import listed_sources
 from graphnet_ir.limited.processes import Limits
@@ -50,11 +51,16 @@ def _parser() -> argparse.ArgumentParser:
         "a comment",
     )
     parser.add_argument(
-        "-o",
-        "--out",
-        required=True,
-        metavar="FOLDER",
-        help="folder for samples, journal and report",
+        "-o", "--out", metavar="FOLDER", help="folder for samples, journal and report"
+    )
+    parser.add_argument(
+        "--hub",
+        metavar="TASK",
+        help="harvest nothing, but print the models of the hub for this task (fill-mask), the most "
+        "fetched first, as a file for --list; needs --network",
+    )
+    parser.add_argument(
+        "--top", type=int, default=100, metavar="N", help="number of models that --hub prints (100)"
     )
     parser.add_argument(
         "--into",
@@ -166,6 +172,18 @@ def main(arguments: list[str] | None = None) -> int:
         if args.token is not None:
             with open(args.token, encoding="utf-8") as file:
                 token = file.read().strip()
+        if args.hub is not None:
+            if not args.network:
+                raise ValueError("--hub: needs --network")
+            if args.top < 1:
+                raise ValueError("--top: is not a number from 1 on")
+            models = listed(args.hub, args.top, token)
+            print(writable(f"# {len(models)} models of {args.hub}, the most fetched first"))
+            for name, downloads in models:
+                print(f"hub:{name}  # {downloads} downloads")
+            return 0
+        if args.out is None:
+            raise ValueError("needs -o FOLDER")
         options = Options(
             jobs=max(1, args.jobs),
             max_parameters=args.max_params,
