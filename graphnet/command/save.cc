@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "graphnet/command/inputs.h"
 #include "graphnet/command/messages.h"
 #include "graphnet/command/options.h"
+#include "graphnet/formats/find_values.h"
 #include "graphnet/view/draw_picture.h"
 
 namespace graphnet {
@@ -151,21 +153,35 @@ Losses LossesOf(const Sample& sample, const Output& output) {
 }
 
 std::string LossNote(const Losses& losses, const Output& output) {
-  if (!losses.any()) return "";
+  std::string drawn;
+  if (losses.drawn_inputs > 0) {
+    drawn = NoteLine(absl::StrCat(
+        "example inputs that are not known are drawn: ", losses.drawn_inputs,
+        losses.drawn_samples > 1 ? absl::StrCat(" in ", losses.drawn_samples, " samples") : ""));
+  }
+  if (!losses.any()) return drawn;
   const bool is_proto = output.is("protobuf");
-  return NoteLine(absl::StrCat(
-      "lost", losses.samples > 1 ? absl::StrCat(" in ", losses.samples, " samples") : "", ": ",
-      losses.Text(), "; ", is_proto ? "a file keeps them" : "--to protobuf keeps them"));
+  return drawn +
+         NoteLine(absl::StrCat(
+             "lost", losses.samples > 1 ? absl::StrCat(" in ", losses.samples, " samples") : "",
+             ": ", losses.Text(), "; ",
+             is_proto ? "a file keeps them" : "--to protobuf keeps them"));
 }
 
 absl::Status SaveSample(const Sample& sample, const Output& output, Losses* losses) {
   RETURN_IF_ERROR(CheckOutput(output));
   std::vector<std::string> notes;
+  size_t drawn = 0;
+  std::optional<Sample> filled;
+  if (output.is("pt2") && output.example_seed.has_value())
+    filled = WithExampleInputs(sample, *output.example_seed, &drawn);
   RETURN_IF_ERROR(Save(
-      sample, output.path,
+      filled ? *filled : sample, output.path,
       {.format = output.format().name, .embeds_weights = output.embeds_weights, .notes = &notes}));
   for (const std::string& note : notes) PrintNote(note);
-  const Losses lost = LossesOf(sample, output);
+  Losses lost = LossesOf(sample, output);
+  lost.drawn_inputs = drawn;
+  lost.drawn_samples = drawn > 0 ? 1 : 0;
   if (losses != nullptr) {
     *losses = lost;
   } else {

@@ -2,7 +2,9 @@
 #ifndef GRAPHNET_COMMAND_SAVE_H_
 #define GRAPHNET_COMMAND_SAVE_H_
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,8 @@ struct Output {
   std::string path;             // empty: none; "-": the standard output
   std::string to;               // the format that --to names; empty: not given
   bool embeds_weights = false;  // puts weights in the protobuf, not beside it
+  // The seed with which the example inputs of a .pt2 are drawn that are not known; nullopt: not at all.
+  std::optional<uint64_t> example_seed = 0;
 
   // Returns the format of --to, otherwise that of the ending of the path. Without a known ending
   // it is a GraphNet folder, for "-" text.
@@ -52,7 +56,8 @@ std::string EndingOfFile(absl::string_view path);
 
 // Returns what is lost when the sample is written to `output`.
 Losses LossesOf(const Sample& sample, const Output& output);
-// Returns a note that says what was lost, and that protobuf keeps it; empty if nothing was lost.
+// Returns notes: what was lost, and that protobuf keeps it; and that example inputs were drawn. Empty if
+// nothing was.
 std::string LossNote(const Losses& losses, const Output& output);
 
 // Refuses outputs that cannot be written, before the work begins: a folder to the standard output,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <map>
 #include <utility>
 #include <vector>
@@ -116,6 +117,38 @@ absl::StatusOr<size_t> DrawLacking(Sample* sample) {
     ++drawn;
   }
   return drawn;
+}
+
+std::optional<Sample> WithExampleInputs(const Sample& sample, uint64_t seed, size_t* drawn) {
+  *drawn = 0;
+  const Module& module = *sample.module;
+  if (module.main() == nullptr) return std::nullopt;
+  const bool are_known = absl::c_all_of(module.main()->placeholders(), [&](const Node* input) {
+    return sample.weights.contains(std::string(input->target()));
+  });
+  if (are_known) return std::nullopt;
+  absl::StatusOr<std::map<std::string, TensorData>> values =
+      DrawInputs(sample, {.seed = seed, .max_bytes = kMaxDrawnExampleBytes});
+  if (!values.ok()) return std::nullopt;
+  for (auto it = values->begin(); it != values->end();) {
+    const bool is_new =
+        module.FindAttribute(it->first) == nullptr && !sample.weights.contains(it->first);
+    *drawn += is_new ? 1 : 0;
+    it = is_new ? std::next(it) : values->erase(it);
+  }
+  if (*drawn == 0) return std::nullopt;
+  Sample filled;
+  filled.name = sample.name;
+  filled.module = module.Clone();
+  filled.graph_net_json = sample.graph_net_json;
+  filled.graph_hash = sample.graph_hash;
+  filled.has_constraints = sample.has_constraints;
+  filled.constraint_order = sample.constraint_order;
+  filled.extra_files = sample.extra_files;
+  filled.provenance = sample.provenance;
+  filled.weights = sample.weights;
+  filled.weights.merge(*values);
+  return filled;
 }
 
 }  // namespace graphnet

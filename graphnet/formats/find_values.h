@@ -4,6 +4,8 @@
 #define GRAPHNET_FORMATS_FIND_VALUES_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -29,6 +31,14 @@ absl::Status AddValuesBeside(const std::string& beside, MissingValues allowed, S
 // Draws the values that attributes lack, as a run with the seed 0 does, if DrawMissingValues lets them
 // lack. Returns how many it has drawn. Fails as DrawTensor does.
 absl::StatusOr<size_t> DrawLacking(Sample* sample);
+
+// Most bytes of the inputs that WithExampleInputs draws: a program of a GraphNet folder takes all its
+// weights as inputs.
+inline constexpr int64_t kMaxDrawnExampleBytes = int64_t{8} << 20;
+// Returns a copy of the sample that has a value of each input; those that are not known are drawn as a run
+// with this seed does. nullopt if all are known, if one cannot be drawn, or if they would take too many
+// bytes. `drawn` receives the number of values that were drawn.
+std::optional<Sample> WithExampleInputs(const Sample& sample, uint64_t seed, size_t* drawn);
 
 }  // namespace graphnet
 

@@ -32,6 +32,8 @@ void Losses::Add(const Losses& other) {
   annotations += other.annotations;
   draw_specs += other.draw_specs;
   samples += other.samples;
+  drawn_inputs += other.drawn_inputs;
+  drawn_samples += other.drawn_samples;
 }
 
 std::string Losses::Text() const {
@@ -48,6 +50,7 @@ std::string Losses::Text() const {
 }
 
 void Losses::AddTo(Report* sample) const {
+  if (drawn_inputs > 0) sample->Add("drawn_inputs", drawn_inputs);
   if (!any()) return;
   Report lost;
   const auto add = [&](const char* key, uint64_t count) {

@@ -21,11 +21,14 @@ struct Losses {
   size_t draw_specs = 0;    // of inputs and attributes
   size_t samples = 0;       // samples that lose something
 
+  size_t drawn_inputs = 0;   // example inputs that are not lost but were never known
+  size_t drawn_samples = 0;  // samples that have some
+
   void Add(const Losses& other);
   bool any() const { return samples > 0; }
   // Returns "2 weights (1.5 MiB), 30 shapes of values, 4 module paths"; empty if nothing is lost.
   std::string Text() const;
-  // Adds "lost" to a report, for JSON alone, if anything is lost.
+  // Adds "lost" to a report, for JSON alone, if anything is lost, and drawn_inputs if there are any.
   void AddTo(Report* sample) const;
 };
 

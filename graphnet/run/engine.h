@@ -23,6 +23,7 @@
 #include "graphnet/formats/torch_functions.h"
 #include "graphnet/interp/inputs/draw.h"
 #include "graphnet/interp/run_report.h"
+#include "graphnet/interp/value_statistics.h"
 #include "graphnet/ir/observed_values.h"
 #include "graphnet/ir/sample.h"
 #include "graphnet/shard/rank_output.h"
@@ -36,6 +37,12 @@ struct ShardedSample;
 
 using TensorValues = std::map<std::string, TensorData>;  // by name
 
+// A tensor that a node has returned. The program owns the node.
+struct MeasuredValue {
+  const Node* node = nullptr;
+  ValueStatistics statistics;
+};
+
 // A graph, or an extracted program, with the values that it runs on.
 class ReadyProgram {
  public:
@@ -43,6 +50,8 @@ class ReadyProgram {
   // Runs the program, which keeps its state between runs. `observer`, which may be null, is called
   // after each node; if it returns an error, the run ends with that error.
   virtual absl::Status Run(const std::function<absl::Status(const Node&)>& observer) = 0;
+  // Runs the program, and measures each tensor when it is there, in the order of the run.
+  virtual absl::StatusOr<std::vector<MeasuredValue>> Measure() = 0;
   // Runs a graph and restores its state.
   virtual absl::Status WarmUp() = 0;
   // Returns the outputs of the last run: o0, o1, … in order.

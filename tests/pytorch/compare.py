@@ -52,6 +52,8 @@ SUITES = {
     "spellings": ("suite_files", "Spellings", "records, spelled in all ways"),
     "texts": ("suite_texts", "Texts", "hostile names and texts in archives that PyTorch loads"),
     "weights": ("suite_weights", "Weights", "checkpoints, put into programs by name"),
+    "examples": ("suite_examples", "Examples", "the example inputs of programs that graphnet writes"),
+    "statistics": ("suite_statistics", "Statistics", "the range, mean and deviation of each value of a run"),
     "stable": ("suite_loops", "Stable", "the private and public forms of the calls that `stabilize` rewrites"),
 }
 

@@ -104,6 +104,7 @@ absl::StatusOr<CommandResult> ReduceSample(ReduceFlags options) {
   // Candidates have the format in which the result will be written.
   Output candidate = options.out;
   candidate.to = options.out.format().name;
+  candidate.example_seed.reset();  // The question draws them with its seed.
   candidate.path = JoinPath(folder->path(), absl::StrCat("sample", EndingOf(candidate.format())));
   Progress progress("reducing");
   ReduceOptions reduce;
@@ -112,7 +113,8 @@ absl::StatusOr<CommandResult> ReduceSample(ReduceFlags options) {
     std::error_code ignored;
     std::filesystem::remove_all(candidate.path, ignored);
     // A sample that the format cannot hold does not count as failing.
-    if (const absl::Status saved = SaveSample(smaller, candidate); !saved.ok())
+    Losses lost;  // The result says what it loses, once.
+    if (const absl::Status saved = SaveSample(smaller, candidate, &lost); !saved.ok())
       return has_asked ? absl::StatusOr<bool>(false) : saved;
     has_asked = true;
     return question->Ask(candidate.path);
@@ -135,6 +137,7 @@ absl::StatusOr<CommandResult> ReduceSample(ReduceFlags options) {
   ASSIGN_OR_RETURN(Reduction reduction, Reduce(sample, reduce));
   reduction.before = before;
   progress.End();
+  options.out.example_seed = seed;
   RETURN_IF_ERROR(SaveSample(reduction.sample, options.out));
   return ReportOf(reduction, options.out.path, question->Kept(), note,
                   absl::ToDoubleSeconds(absl::Now() - begin));

@@ -50,8 +50,9 @@ Json AnswerOf(const absl::StatusOr<OptOutcome>& outcome, const std::string& asid
                                   {"notes", std::move(notes)}}));
   }
   const Losses& lost = outcome->lost;
-  answer["lost"] = Json::List({lost.weights, lost.weight_bytes, lost.metas, lost.module_paths,
-                               lost.annotations, lost.draw_specs, lost.samples});
+  answer["lost"] =
+      Json::List({lost.weights, lost.weight_bytes, lost.metas, lost.module_paths, lost.annotations,
+                  lost.draw_specs, lost.samples, lost.drawn_inputs, lost.drawn_samples});
   return answer;
 }
 
@@ -68,7 +69,7 @@ absl::StatusOr<OptOutcome> OutcomeOf(const Json& answer) {
   }
   const auto lost = answer.Get<std::vector<size_t>>("lost");
   const Json* steps = answer.Find("steps");
-  if (steps == nullptr || !lost.has_value() || lost->size() != 7)
+  if (steps == nullptr || !lost.has_value() || lost->size() != 9)
     return absl::DataLossError("the process of the passes gave another answer than it should");
   OptOutcome outcome;
   outcome.aside = answer.Get<std::string>("aside").value_or("");
@@ -78,7 +79,9 @@ absl::StatusOr<OptOutcome> OutcomeOf(const Json& answer) {
                   .module_paths = (*lost)[3],
                   .annotations = (*lost)[4],
                   .draw_specs = (*lost)[5],
-                  .samples = (*lost)[6]};
+                  .samples = (*lost)[6],
+                  .drawn_inputs = (*lost)[7],
+                  .drawn_samples = (*lost)[8]};
   for (const Json& step : steps->elements()) {
     StepResult& made = outcome.steps.emplace_back();
     made.changed = step.Get<bool>("changed").value_or(false);

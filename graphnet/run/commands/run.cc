@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "graphnet/base/memory.h"
 #include "graphnet/base/near_miss.h"
 #include "graphnet/base/status.h"
@@ -38,6 +39,7 @@
 #include "graphnet/ir/annotation.h"
 #include "graphnet/run/commands/run_cached.h"
 #include "graphnet/run/commands/run_outputs.h"
+#include "graphnet/run/commands/value_table.h"
 #include "graphnet/run/engine.h"
 
 namespace graphnet {
@@ -53,6 +55,8 @@ struct RunFlags : CachedRunFlags {
   int threads = 0;
   int64_t max_memory_mib = 0;
   CallKey profile = CallKey::kNone;
+  CallKey stats = CallKey::kNone;
+  bool csv = false;  // with stats
   bool trusts_files = false;
 };
 
@@ -129,7 +133,14 @@ absl::StatusOr<CommandResult> RunAndReport(const RunFlags& options, ReadyProgram
     };
   }
   std::vector<double> times;
-  for (int i = 0; i < options.repeat; ++i) {
+  Table values = ValueTable(options.stats, /*has_paths=*/false);
+  if (options.stats != CallKey::kNone) {
+    const absl::StatusOr<std::vector<MeasuredValue>> measured = program.Measure();
+    if (!measured.ok() && !ready.place.empty()) return Annotate(measured.status(), ready.place);
+    RETURN_IF_ERROR(measured.status());
+    AddValues(*measured, options.stats, "", /*has_paths=*/false, &values);
+  }
+  for (int i = 0; i < options.repeat && options.stats == CallKey::kNone; ++i) {
     if (options.repeat > 1) progress.Say(absl::StrCat("running ", i + 1, "/", options.repeat));
     profile.Start();
     const Clock::time_point start = Clock::now();
@@ -140,8 +151,18 @@ absl::StatusOr<CommandResult> RunAndReport(const RunFlags& options, ReadyProgram
   progress.End();
   ASSIGN_OR_RETURN(const TensorValues named, program.Outputs());
   RETURN_IF_ERROR(WriteOutputs(named, options.outputs));
-  const TimeStatistics ran = StatisticsOf(times);
   Report sample = std::move(ready.report);
+  if (options.csv) {
+    Report found;
+    found.Say(absl::StripSuffix(values.ToCsv(), "\n"));
+    return found;
+  }
+  if (options.stats != CallKey::kNone) {
+    sample.Append(OutputsReport(named));
+    sample.Add("stats", std::move(values));
+    return SamplesReport(options.in, std::move(sample));
+  }
+  const TimeStatistics ran = StatisticsOf(times);
   sample.Append(OutputsReport(named));
   sample.Add("ms", Json::List(times));
   sample.Add("median_ms", ran.median);
@@ -278,6 +299,12 @@ bool IsRandom(const Module& module) {
   });
 }
 
+// What became of one of several samples.
+struct RanSample {
+  Report report;
+  Table values = Table({});  // with --stats
+};
+
 // Runs several samples. All share PyTorch's generator, so a sample that draws from it runs alone.
 absl::StatusOr<CommandResult> RunAll(const RunFlags& options, DrawOptions draw,
                                      const Engine& engine) {
@@ -289,33 +316,57 @@ absl::StatusOr<CommandResult> RunAll(const RunFlags& options, DrawOptions draw,
   ASSIGN_OR_RETURN(const std::vector<NamedInput> inputs, FindNamedInputs(options.samples));
   draw.max_bytes /= options.jobs;
   std::shared_mutex generator;
-  BatchReport made = ReportBatch<Report>(
+  std::string csv;  // rows of all samples
+  BatchReport made = ReportBatch<RanSample>(
       inputs, options.jobs,
-      [&](const NamedInput& input, Report* sample) -> absl::Status {
+      [&](const NamedInput& input, RanSample* sample) -> absl::Status {
+        sample->values = ValueTable(options.stats, options.csv);
         ASSIGN_OR_RETURN(const ReadySample ready,
-                         Prepare(input.path, options, draw, engine, sample));
+                         Prepare(input.path, options, draw, engine, &sample->report));
+        const auto run = [&]() -> absl::Status {
+          if (options.stats == CallKey::kNone) return ready.program->Run(nullptr);
+          ASSIGN_OR_RETURN(const std::vector<MeasuredValue> values, ready.program->Measure());
+          AddValues(values, options.stats, input.path, options.csv, &sample->values);
+          return absl::OkStatus();
+        };
         absl::Status ran;
         if (IsRandom(*ready.sample.module)) {
           const std::unique_lock alone(generator);
-          ran = ready.program->Run(nullptr);
+          ran = run();
         } else {
           const std::shared_lock together(generator);
-          ran = ready.program->Run(nullptr);
+          ran = run();
         }
         RETURN_IF_ERROR(ran);
         ASSIGN_OR_RETURN(const TensorValues named, ready.program->Outputs());
-        if (WantsJson()) sample->Append(OutputsReport(named));
+        if (WantsJson()) sample->report.Append(OutputsReport(named));
         return absl::OkStatus();
       },
-      [&](size_t, const absl::Status&, Report& found, Report* sample) {
-        sample->Append(std::move(found));
+      [&](size_t i, const absl::Status& status, RanSample& ran, Report* sample) {
+        if (options.csv) {
+          if (!status.ok()) return;
+          const std::string rows = ran.values.ToCsv();
+          csv += csv.empty() ? rows : rows.substr(rows.find('\n') + 1);
+          return;
+        }
+        sample->Append(std::move(ran.report));
+        if (options.stats == CallKey::kNone || !status.ok()) return;
+        sample->Say(Printable(inputs[i].path, 1000));
+        sample->Add("stats", std::move(ran.values));
       });
+  if (options.csv) {
+    made.report = Report();
+    made.report.Say(absl::StripSuffix(csv, "\n"));
+    return std::move(made).Converted();
+  }
   made.report.Say(
       absl::StrCat(made.count.done - made.count.failed, " ran, ", made.count.failed, " failed"));
   return std::move(made).Converted();
 }
 
 absl::StatusOr<CommandResult> RunGraphs(RunFlags options) {
+  if (options.csv && options.stats == CallKey::kNone)
+    return absl::InvalidArgumentError("--csv: it prints the values of --stats");
   const bool is_one = IsOneSample(options.samples);
   if (is_one || (options.samples.list.empty() && options.samples.in.size() == 1))
     options.in = options.samples.in[0];
@@ -395,11 +446,25 @@ void DeclareRun(CommandLine& command) {
           "--profile", [options] { options->profile = CallKey::kTarget; },
           "Same as --profile-by target")
       .Excludes("--profile-by");
+  const Option stats =
+      command
+          .AddChoice(
+              "--stats-by", &options->stats, CallKeys(),
+              "Print the range, mean and deviation of the finite elements of each value, and "
+              "how many elements are zero, nan or infinite, by target, node or module")
+          .Excludes("--profile-by", "--profile", "--repeat");
+  command
+      .AddFlag(
+          "--stats", [options] { options->stats = CallKey::kNode; }, "Same as --stats-by node")
+      .Excludes(stats, "--profile-by", "--profile", "--repeat");
+  const Option csv =
+      command.AddFlag("--csv", &options->csv, "With --stats: print these values as CSV instead");
   const Option backend =
       command.AddOption("--backend", &options->backend,
                         "Call a TorchScript archive through its captures, whose subgraphs this "
                         "compiler runs (graphnet backends lists the compilers)");
-  for (const char* other : {"--state", "--device", "--compat", "--max-memory", "--profile-by"})
+  for (const char* other :
+       {"--state", "--device", "--compat", "--max-memory", "--profile-by", "--stats-by", "--stats"})
     backend.Excludes(other);
   const Option cache =
       command
@@ -440,9 +505,11 @@ void DeclareRun(CommandLine& command) {
   AddJsonOption(
       command,
       absl::StrCat("samples with path and outputs, and for a single sample ms of each run, "
-                   "median_ms, ready_ms, drawn_weights and profile; with --backend calls "
+                   "median_ms, ready_ms, drawn_weights and profile; with --stats stats; with "
+                   "--backend calls "
                    "and captures; ",
-                   kWeightsMember));
+                   kWeightsMember))
+      .Excludes(csv);
   command.Run([options] { return RunGraphs(*options); });
 }
 

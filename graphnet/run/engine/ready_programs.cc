@@ -6,8 +6,10 @@
 #include "graphnet/base/status.h"
 #include "graphnet/extract/samples.h"
 #include "graphnet/extract/stitched_inputs.h"
+#include "graphnet/interp/measure.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/tensors.h"
+#include "graphnet/interp/torch/status.h"
 #include "graphnet/interp/torch/tensors.h"
 #include "graphnet/run/engine/programs.h"
 #include "graphnet/run/engine/worker_program.h"
@@ -27,6 +29,17 @@ Observer AsObserver(const std::function<absl::Status(const Node&)>& observer) {
   return [&observer](const Node& node, const c10::IValue&) { return observer(node); };
 }
 
+// Returns an observer that adds what it sees to `values`.
+Observer MeasuringInto(std::vector<MeasuredValue>* values) {
+  return [values](const Node& node, const c10::IValue& value) {
+    return Guarded([&]() -> absl::Status {
+      if (std::optional<ValueStatistics> measured = graphnet::Measure(value))
+        values->push_back({&node, *std::move(measured)});
+      return absl::OkStatus();
+    });
+  };
+}
+
 class ReadyGraph final : public ReadyProgram {
  public:
   ReadyGraph(PreparedRun prepared, std::optional<uint64_t> seed)
@@ -36,6 +49,14 @@ class ReadyGraph final : public ReadyProgram {
     ASSIGN_OR_RETURN(outputs_, run_.executable->Run(
                                    run_.inputs, {.seed = seed_, .observer = AsObserver(observer)}));
     return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<MeasuredValue>> Measure() override {
+    std::vector<MeasuredValue> values;
+    ASSIGN_OR_RETURN(
+        outputs_,
+        run_.executable->Run(run_.inputs, {.seed = seed_, .observer = MeasuringInto(&values)}));
+    return values;
   }
 
   // Attributes that the run writes to are restored.
@@ -79,12 +100,12 @@ class ReadyExtracted final : public ReadyProgram {
         options_(std::move(options)) {}
 
   absl::Status Run(const std::function<absl::Status(const Node&)>& observer) override {
-    const std::vector<c10::IValue> inputs = Copies(inputs_);
-    at::manual_seed(seed_);
-    options_.observer = AsObserver(observer);
-    ASSIGN_OR_RETURN(const c10::IValue result, loaded_.program->Run(inputs, options_));
-    outputs_ = FlattenResult(result);
-    return absl::OkStatus();
+    return RunWith(AsObserver(observer));
+  }
+  absl::StatusOr<std::vector<MeasuredValue>> Measure() override {
+    std::vector<MeasuredValue> values;
+    RETURN_IF_ERROR(RunWith(MeasuringInto(&values)));
+    return values;
   }
   absl::Status WarmUp() override { return absl::OkStatus(); }
   absl::StatusOr<TensorValues> Outputs() const override { return NameOutputs(outputs_); }
@@ -94,6 +115,15 @@ class ReadyExtracted final : public ReadyProgram {
   size_t num_instructions() const override { return 0; }
 
  private:
+  absl::Status RunWith(Observer observer) {
+    const std::vector<c10::IValue> inputs = Copies(inputs_);
+    at::manual_seed(seed_);
+    options_.observer = std::move(observer);
+    ASSIGN_OR_RETURN(const c10::IValue result, loaded_.program->Run(inputs, options_));
+    outputs_ = FlattenResult(result);
+    return absl::OkStatus();
+  }
+
   const LoadedProgram loaded_;
   const std::vector<c10::IValue> inputs_;
   const uint64_t seed_;
