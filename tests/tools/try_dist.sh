@@ -119,6 +119,26 @@ if [ -n "$libtorch" ]; then
     "ln -s '$scratch/prefix/bin/graphnet' '$scratch/graphnet' && env -i PATH=/usr/bin:/bin '$scratch/graphnet' run '$sample'"
 fi
 
+# --- An Abseil without HashTableSizeOverflow, as Ubuntu 24.04 has it ----------------
+
+# Links a program where the function has another name in Abseil's library.
+links_without_overflow() {
+  local library flags
+  library=$(ldconfig -p | awk '/libabsl_raw_hash_set\.so\./ {print $NF; exit}')
+  mkdir -p "$scratch/abseil"
+  LC_ALL=C sed s/HashTableSizeOverflow/HashTableSizeOverfloX/g <"$library" \
+    >"$scratch/abseil/$(basename "$library")"
+  ln -sf "$(basename "$library")" "$scratch/abseil/libabsl_raw_hash_set.so"
+  flags=$(PKG_CONFIG_PATH=$folder/lib/pkgconfig pkg-config --cflags --libs graphnet-core) &&
+    # shellcheck disable=SC2086  # flags are words
+    c++ -std=c++20 "$scratch/cmake/histogram.cc" -o "$scratch/old_abseil" -L"$scratch/abseil" \
+      -Wl,-rpath,"$scratch/abseil:$folder/lib" $flags &&
+    env -i "$scratch/old_abseil" "$project/samples/vit.pb" >/dev/null
+}
+if command -v pkg-config >/dev/null; then
+  check "the library links without HashTableSizeOverflow" links_without_overflow
+fi
+
 # --- CMake ---------------------------------------------------------------------
 
 if command -v cmake >/dev/null; then
