@@ -133,10 +133,15 @@ struct Renaming {
   }
 };
 
-// Calls see(prefix, rest) for each place at which the name has a dot.
+// Names of models have fewer. A name of nothing but dots would take quadratic time.
+constexpr size_t kMaxPrefixes = 64;
+
+// Calls see(prefix, rest) for the first places at which the name has a dot.
 template <typename See>
 void ForEachPrefix(const std::string& name, See see) {
-  for (size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1))
+  size_t dot = name.find('.');
+  for (size_t i = 0; i < kMaxPrefixes && dot != std::string::npos;
+       ++i, dot = name.find('.', dot + 1))
     see(name.substr(0, dot + 1), name.substr(dot + 1));
 }
 

@@ -69,7 +69,6 @@ def rewritten(request: dict[str, Any], passes: str, options: dict[str, bool]) ->
             }
             for step in made.steps
         ],
-        "lost": [0] * 7,
     }
 
 

@@ -28,7 +28,7 @@ with os.fdopen(3, "w") as answers:
             with open(request["path"]) as file, open(request["out"], "w") as out:
                 out.write(file.read().replace("torch.relu", "torch.tanh"))
             steps = sys.argv[1].split(",")
-            answer = {"aside": "", "lost": [0] * 7, "steps": [
+            answer = {"aside": "", "steps": [
                 {"changed": name == "mine", "seconds": 0.5, "before": 3, "after": 2, "notes": []}
                 for name in steps]}
         answers.write(json.dumps(answer) + "\n")

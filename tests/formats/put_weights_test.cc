@@ -208,6 +208,16 @@ TEST(PutWeightsTest, DrawSpecsDescribeTheNewValues) {
   EXPECT_EQ(spec->std, 0);
 }
 
+TEST(PutWeightsTest, NamesOfNothingButDotsTakeLinearTime) {
+  Sample sample = WithAttributes({"w"});
+  std::vector<std::string> names = {"w"};
+  for (size_t i = 0; i < 50; ++i) names.push_back(std::string(1000000 + i, '.'));
+  const auto put = PutInto(Of(names), {}, &sample);
+  ASSERT_TRUE(put.ok()) << put.status();
+  EXPECT_EQ(put->num_put, 1);
+  EXPECT_EQ(put->unused.size(), 50);
+}
+
 TEST(PutWeightsTest, NamesOfAnotherModelAreRefused) {
   Sample sample = WithAttributes({"a.w"});
   EXPECT_THAT(PutInto(Of({"x"}), {.is_partial = true}, &sample).status().message(),

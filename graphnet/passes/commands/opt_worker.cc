@@ -67,21 +67,22 @@ absl::StatusOr<OptOutcome> OutcomeOf(const Json& answer) {
     }
     return status;
   }
-  const auto lost = answer.Get<std::vector<size_t>>("lost");
+  // Processes of Python do not count losses.
+  const auto lost = answer.Get<std::vector<size_t>>("lost").value_or(std::vector<size_t>(9));
   const Json* steps = answer.Find("steps");
-  if (steps == nullptr || !lost.has_value() || lost->size() != 9)
+  if (steps == nullptr || lost.size() != 9)
     return absl::DataLossError("the process of the passes gave another answer than it should");
   OptOutcome outcome;
   outcome.aside = answer.Get<std::string>("aside").value_or("");
-  outcome.lost = {.weights = (*lost)[0],
-                  .weight_bytes = (*lost)[1],
-                  .metas = (*lost)[2],
-                  .module_paths = (*lost)[3],
-                  .annotations = (*lost)[4],
-                  .draw_specs = (*lost)[5],
-                  .samples = (*lost)[6],
-                  .drawn_inputs = (*lost)[7],
-                  .drawn_samples = (*lost)[8]};
+  outcome.lost = {.weights = lost[0],
+                  .weight_bytes = lost[1],
+                  .metas = lost[2],
+                  .module_paths = lost[3],
+                  .annotations = lost[4],
+                  .draw_specs = lost[5],
+                  .samples = lost[6],
+                  .drawn_inputs = lost[7],
+                  .drawn_samples = lost[8]};
   for (const Json& step : steps->elements()) {
     StepResult& made = outcome.steps.emplace_back();
     made.changed = step.Get<bool>("changed").value_or(false);
