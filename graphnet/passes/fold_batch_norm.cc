@@ -236,7 +236,7 @@ class NormFolding {
     return read;
   }
 
-  Node* Call(absl::string_view name, absl::string_view target, std::vector<Argument> args) {
+  Node* Call(absl::string_view name, absl::string_view target, const std::vector<Argument>& args) {
     return graph_.CallFunction(target, args, {}, name);
   }
   Node* Wide(absl::string_view name, Node* value) {

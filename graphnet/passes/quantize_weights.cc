@@ -161,7 +161,7 @@ class Quantization {
     });
   }
 
-  Node* Call(absl::string_view name, absl::string_view target, std::vector<Argument> args) {
+  Node* Call(absl::string_view name, absl::string_view target, const std::vector<Argument>& args) {
     return graph_.CallFunction(target, args, {}, name);
   }
   Node* Cast(absl::string_view name, Node* value, DType dtype) {
