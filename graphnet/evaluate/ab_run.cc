@@ -50,6 +50,7 @@ void Fail(Outcome outcome, const absl::Status& status, AbRun* ab_run) {
   ab_run->compiled_dtypes.clear();
   ab_run->trials = {};
   ab_run->speedup = {};
+  ab_run->device_trials.clear();
 }
 
 void FailRun(const absl::Status& status, AbRun* ab_run) {
@@ -76,7 +77,11 @@ void TakeIfWorse(OutputsVerdict verdict, const std::string& when, AbRun* ab_run)
   ab_run->reason = absl::StrCat(when, verdict.reason.empty() ? "" : ": ", verdict.reason);
 }
 
-double MedianOf(const std::vector<double>& ms) { return StatisticsOf(ms).median; }
+// Returns the number of runs that warm up the next block.
+int WarmupAfter(const std::vector<WorkerTimes>& blocks, int first) {
+  if (blocks.empty()) return first;
+  return StatisticsOf(blocks.back().front().second).median < kBriefMs ? 1 : 0;
+}
 
 }  // namespace
 
@@ -97,8 +102,8 @@ absl::StatusOr<Outputs> EagerSide::OutputsOn(const std::string& file) {
   return ReadOutputs(OutputsFile());
 }
 
-absl::StatusOr<std::vector<double>> EagerSide::TimeEager(const std::string& inputs, int warmup,
-                                                         int trials) {
+absl::StatusOr<WorkerTimes> EagerSide::TimeEager(const std::string& inputs, int warmup,
+                                                 int trials) {
   ASSIGN_OR_RETURN(Worker * worker, process_->worker());
   return worker->Time(inputs, OutputsFile(), warmup, trials, options_.seed);
 }
@@ -142,10 +147,13 @@ void EagerSide::Run(BackendProcess* compiled, const PrepareRequest& request, AbR
   ab_run->outputs = std::move(verdict.outputs);
 
   for (int timing = 0; timing < kTimings; ++timing) {
-    PairedTrials trials;
+    ByMeasure<PairedTrials> trials;
     if (!MeasureBlocks(worker, file, &trials, ab_run).ok()) return;
-    if (timing == 0 || trials.Fluctuation() < ab_run->trials.Fluctuation())
-      ab_run->trials = std::move(trials);
+    if (timing == 0 || trials.front().second.Fluctuation() < ab_run->trials.Fluctuation()) {
+      ab_run->trials = std::move(trials.front().second);
+      trials.erase(trials.begin());
+      ab_run->device_trials = std::move(trials);
+    }
     if (ab_run->trials.Fluctuation() <= kFluctuation) break;
   }
   ab_run->fluctuates = ab_run->trials.Fluctuation() > kFluctuation;
@@ -154,8 +162,10 @@ void EagerSide::Run(BackendProcess* compiled, const PrepareRequest& request, AbR
 }
 
 absl::Status EagerSide::MeasureBlocks(Worker& compiled, const std::string& outputs,
-                                      PairedTrials* trials, AbRun* ab_run) {
+                                      ByMeasure<PairedTrials>* trials, AbRun* ab_run) {
   const int blocks = std::min(kBlocks, options_.trials);
+  std::vector<WorkerTimes> eager_times;
+  std::vector<WorkerTimes> compiled_times;
   for (int block = 0; block < blocks; ++block) {
     const bool is_last = block + 1 == blocks;
     const bool is_fresh = inputs_.files.size() > 1;
@@ -164,27 +174,23 @@ absl::Status EagerSide::MeasureBlocks(Worker& compiled, const std::string& outpu
     const int count = options_.trials / blocks + (block < options_.trials % blocks ? 1 : 0);
 
     const auto eager = [&]() -> absl::Status {
-      const int warmup = block == 0                                  ? options_.warmup
-                         : MedianOf(trials->eager.back()) < kBriefMs ? 1
-                                                                     : 0;
-      const absl::StatusOr<std::vector<double>> ms = TimeEager(inputs, warmup, count);
-      if (!ms.ok()) {
-        Fail(Outcome::kEagerFail, ms.status(), ab_run);
-        return ms.status();
+      const int warmup = WarmupAfter(eager_times, options_.warmup);
+      absl::StatusOr<WorkerTimes> times = TimeEager(inputs, warmup, count);
+      if (!times.ok()) {
+        Fail(Outcome::kEagerFail, times.status(), ab_run);
+        return times.status();
       }
-      trials->eager.push_back(*ms);
+      eager_times.push_back(*std::move(times));
       return absl::OkStatus();
     };
     const auto other = [&]() -> absl::Status {
-      const int warmup = block == 0                                     ? options_.warmup
-                         : MedianOf(trials->compiled.back()) < kBriefMs ? 1
-                                                                        : 0;
-      auto ms = compiled.Time(inputs, outputs, warmup, count, options_.seed);
-      if (!ms.ok()) {
-        FailRun(ms.status(), ab_run);
-        return ms.status();
+      const int warmup = WarmupAfter(compiled_times, options_.warmup);
+      auto times = compiled.Time(inputs, outputs, warmup, count, options_.seed);
+      if (!times.ok()) {
+        FailRun(times.status(), ab_run);
+        return times.status();
       }
-      trials->compiled.push_back(*std::move(ms));
+      compiled_times.push_back(*std::move(times));
       return absl::OkStatus();
     };
     // The sides take turns in going first, so that drift affects both alike.
@@ -209,6 +215,7 @@ absl::Status EagerSide::MeasureBlocks(Worker& compiled, const std::string& outpu
     }
     TakeIfWorse(CompareOutputs(*expected, *actual), "wrong on other inputs", ab_run);
   }
+  *trials = TrialsByMeasure(eager_times, compiled_times);
   return absl::OkStatus();
 }
 

@@ -42,9 +42,11 @@ struct AbRun {
   std::vector<OutputComparison> outputs;
   std::string proof;
   double prepare_ms = 0;
-  PairedTrials trials;
+  PairedTrials trials;  // by the wall clock
   SpeedupEstimate speedup;
   bool fluctuates = false;  // in each of three timings
+  // The same trials by the other clocks of either side: "gpu", "kernel".
+  ByMeasure<PairedTrials> device_trials;
 };
 
 // The eager side, which all others are compared with, ready to run one sample.
@@ -67,10 +69,10 @@ class EagerSide {
  private:
   std::string OutputsFile() const;
   absl::StatusOr<Outputs> OutputsOn(const std::string& file);
-  absl::StatusOr<std::vector<double>> TimeEager(const std::string& inputs, int warmup, int trials);
+  absl::StatusOr<WorkerTimes> TimeEager(const std::string& inputs, int warmup, int trials);
   void Run(BackendProcess* compiled, const PrepareRequest& request, AbRun* ab_run);
-  absl::Status MeasureBlocks(Worker& compiled, const std::string& outputs, PairedTrials* trials,
-                             AbRun* ab_run);
+  absl::Status MeasureBlocks(Worker& compiled, const std::string& outputs,
+                             ByMeasure<PairedTrials>* trials, AbRun* ab_run);
 
   BackendProcess* process_;
   AbInputs inputs_;

@@ -269,11 +269,8 @@ SampleResult BenchWorkers::ResultOf(const AbRun& ab_run, const BackendProcess& p
   result.compiled_dtypes = ab_run.compiled_dtypes;
   result.outputs = ab_run.outputs;
   if (ab_run.speedup.speedup > 0) {
-    result.eager_times = {{"e2e", StatisticsOf(ab_run.trials.AllEager())}};
-    result.compiled_times = {{"e2e", StatisticsOf(ab_run.trials.AllCompiled())}};
-    result.speedups = {{"e2e", ab_run.speedup.speedup}};
-    // The interval of unsteady times says little about those of another run.
-    if (!ab_run.fluctuates) result.intervals = {{"e2e", {ab_run.speedup.low, ab_run.speedup.high}}};
+    AddTimes(std::string(kEndToEnd), ab_run.trials, &result);
+    for (const auto& [measure, trials] : ab_run.device_trials) AddTimes(measure, trials, &result);
   }
   return result;
 }

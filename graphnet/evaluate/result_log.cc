@@ -110,6 +110,17 @@ Json LineOf(const SampleResult& result, const AbRun& ab_run, const OracleFinding
     line["compiled_ms"] = ab_run.trials.compiled;
     line["fluctuates"] = ab_run.fluctuates;
   }
+  for (const auto& [measure, trials] : ab_run.device_trials) {
+    Json& times = line[measure];
+    if (!trials.eager.empty()) times["eager_ms"] = trials.eager;
+    if (!trials.compiled.empty()) times["compiled_ms"] = trials.compiled;
+    for (const auto& [of, speedup] : result.speedups) {
+      if (of == measure) times["speedup"] = speedup;
+    }
+    for (const auto& [of, interval] : result.intervals) {
+      if (of == measure) times["speedup_95"] = std::vector{interval.first, interval.second};
+    }
+  }
   if (!ab_run.is_loaded) line["loaded"] = false;
   if (ab_run.prepare_ms > 0) line["prepare_ms"] = ab_run.prepare_ms;
   if (!ab_run.proof.empty()) line["proof"] = ab_run.proof;

@@ -88,4 +88,44 @@ SpeedupEstimate EstimateSpeedup(const PairedTrials& trials) {
   return estimate;
 }
 
+ByMeasure<PairedTrials> TrialsByMeasure(
+    const std::vector<ByMeasure<std::vector<double>>>& eager,
+    const std::vector<ByMeasure<std::vector<double>>>& compiled) {
+  ByMeasure<PairedTrials> all;
+  const auto of = [&all](const std::string& measure) -> PairedTrials& {
+    for (auto& [name, trials] : all) {
+      if (name == measure) return trials;
+    }
+    return all.emplace_back(measure, PairedTrials()).second;
+  };
+  for (const auto& block : eager) {
+    for (const auto& [measure, ms] : block) of(measure).eager.push_back(ms);
+  }
+  for (const auto& block : compiled) {
+    for (const auto& [measure, ms] : block) of(measure).compiled.push_back(ms);
+  }
+  // With a block missing, the others would be paired wrongly.
+  for (auto& [measure, trials] : all) {
+    if (trials.eager.size() != eager.size()) trials.eager.clear();
+    if (trials.compiled.size() != compiled.size()) trials.compiled.clear();
+  }
+  std::erase_if(all, [](const auto& entry) {
+    return entry.second.eager.empty() && entry.second.compiled.empty();
+  });
+  return all;
+}
+
+void AddTimes(const std::string& measure, const PairedTrials& trials, SampleResult* result) {
+  if (!trials.eager.empty())
+    result->eager_times.emplace_back(measure, StatisticsOf(trials.AllEager()));
+  if (!trials.compiled.empty())
+    result->compiled_times.emplace_back(measure, StatisticsOf(trials.AllCompiled()));
+  const SpeedupEstimate estimate = EstimateSpeedup(trials);
+  if (estimate.speedup <= 0) return;
+  result->speedups.emplace_back(measure, estimate.speedup);
+  // The interval of unsteady times says little about those of another run.
+  if (trials.Fluctuation() <= kFluctuation)
+    result->intervals.emplace_back(measure, std::pair(estimate.low, estimate.high));
+}
+
 }  // namespace graphnet

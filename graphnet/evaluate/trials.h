@@ -2,6 +2,7 @@
 #ifndef GRAPHNET_EVALUATE_TRIALS_H_
 #define GRAPHNET_EVALUATE_TRIALS_H_
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,17 @@ struct SpeedupEstimate {
 };
 // Estimates the speedup. Deterministic.
 SpeedupEstimate EstimateSpeedup(const PairedTrials& trials);
+
+// Joins the blocks of both sides by measure, in the order in which the measures first appear. A side
+// has the times of a measure only if all of its blocks have it; otherwise it has no blocks there.
+// A measure that neither side has is left out.
+ByMeasure<PairedTrials> TrialsByMeasure(
+    const std::vector<ByMeasure<std::vector<double>>>& eager,
+    const std::vector<ByMeasure<std::vector<double>>>& compiled);
+
+// Adds the statistics of each side that has times, and if both have, the speedup, and its interval
+// unless times fluctuate.
+void AddTimes(const std::string& measure, const PairedTrials& trials, SampleResult* result);
 
 }  // namespace graphnet
 

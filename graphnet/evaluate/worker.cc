@@ -20,6 +20,10 @@ namespace {
 // Answers are read by recursion.
 constexpr int kMaxAnswerNesting = 8;
 
+// The lists of times in an answer, and the clocks of WorkerTimes.
+constexpr std::pair<absl::string_view, absl::string_view> kClocks[] = {
+    {"ms", "e2e"}, {"gpu", "gpu"}, {"kernel", "kernel"}};
+
 std::string TextOf(const Json& answer, absl::string_view name) {
   const std::string text = answer.Get<std::string>(name).value_or("");
   return Printable(absl::StripAsciiWhitespace(text), 1000);
@@ -114,9 +118,8 @@ absl::StatusOr<std::string> Worker::Run(const std::string& inputs, const std::st
   return TextOf(answer, "proof");
 }
 
-absl::StatusOr<std::vector<double>> Worker::Time(const std::string& inputs,
-                                                 const std::string& outputs, int warmup, int trials,
-                                                 uint64_t seed) {
+absl::StatusOr<WorkerTimes> Worker::Time(const std::string& inputs, const std::string& outputs,
+                                         int warmup, int trials, uint64_t seed) {
   Forget(outputs);
   const Json request = Json::Object({{"verb", "time"},
                                      {"inputs", inputs},
@@ -125,13 +128,16 @@ absl::StatusOr<std::vector<double>> Worker::Time(const std::string& inputs,
                                      {"trials", trials},
                                      {"seed", seed}});
   ASSIGN_OR_RETURN(const Json answer, Ask(*process_, request, limit_));
-  auto milliseconds = answer.Get<std::vector<double>>("ms").value_or(std::vector<double>());
   const auto is_wrong = [](double ms) { return !std::isfinite(ms) || ms < 0; };
-  if (milliseconds.size() != static_cast<size_t>(trials) ||
-      absl::c_any_of(milliseconds, is_wrong)) {
-    return Nonsense(*process_, answer.Dump(-1));
+  WorkerTimes times;
+  for (const auto& [key, clock] : kClocks) {
+    if (key != "ms" && answer.Find(key) == nullptr) continue;
+    auto ms = answer.Get<std::vector<double>>(key).value_or(std::vector<double>());
+    if (ms.size() != static_cast<size_t>(trials) || absl::c_any_of(ms, is_wrong))
+      return Nonsense(*process_, answer.Dump(-1));
+    times.emplace_back(clock, std::move(ms));
   }
-  return milliseconds;
+  return times;
 }
 
 absl::Status Worker::Export(const ExportRequest& request) {

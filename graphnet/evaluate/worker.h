@@ -60,6 +60,10 @@ struct ExportRequest {
   std::vector<std::string> outputs;
 };
 
+// The milliseconds of each trial by the clock that measured them: "e2e", the wall clock, comes first;
+// "gpu", the clock of a device, and "kernel", what its kernels took, follow where the worker has them.
+using WorkerTimes = std::vector<std::pair<std::string, std::vector<double>>>;
+
 // The client of a worker. Not thread-safe.
 class Worker {
  public:
@@ -83,9 +87,9 @@ class Worker {
   // the compiler ran the program: one line, which may be empty.
   absl::StatusOr<std::string> Run(const std::string& inputs, const std::string& outputs,
                                   uint64_t seed, int slot = 0);
-  // Times the program. Returns the milliseconds of each trial, without the warm-up.
-  absl::StatusOr<std::vector<double>> Time(const std::string& inputs, const std::string& outputs,
-                                           int warmup, int trials, uint64_t seed);
+  // Times the program. Returns the times of all trials, without the warm-up, by each clock.
+  absl::StatusOr<WorkerTimes> Time(const std::string& inputs, const std::string& outputs,
+                                   int warmup, int trials, uint64_t seed);
   // Writes the program as ONNX instead of compiling it.
   absl::Status Export(const ExportRequest& request);
   // Compiles the program of a request and returns the number of its kernels. The program is not

@@ -153,7 +153,7 @@ faults="never_none:correct prepare_crash:compile_fail prepare_refuse:compile_fai
   run_fork:runtime_fail run_shapes:shape_mismatch run_dtypes:type_mismatch run_count:runtime_fail
   run_nan:not_finite run_torn:runtime_fail run_none:runtime_fail time_none:runtime_fail run_wrong:accuracy run_inputs:runtime_fail
   time_inputs:runtime_fail time_wrong:accuracy run_disk:runtime_fail run_file:runtime_fail
-  prepare_memory:compile_fail run_orphan:correct time_noms:runtime_fail"
+  prepare_memory:compile_fail run_orphan:correct time_noms:runtime_fail time_clocks:correct"
 for fault in $faults; do cp bad/good.gn "faults/x_${fault%:*}.gn"; done
 "$graphnet" bench faults --backend exec --exec "python3 $faulty name" --exec-reads graphnet $quick \
   --timeout 5 --memory 500 -o faultsout >out.txt
@@ -165,6 +165,10 @@ done
 grep -q '"right_from_t":null' <(grep run_wrong faultsout/exec.jsonl) || fail "run_wrong"
 grep -q 'wrong in a later run' <(grep time_wrong faultsout/exec.jsonl) || fail "time_wrong"
 grep -q 'changed the file of its inputs' <(grep run_inputs faultsout/exec.jsonl) || fail "run_inputs"
+# The worker's own clocks are in the log; the eager side has none on the CPU, so nothing is compared.
+grep -q '"gpu":{"compiled_ms":\[\[0.5\],\[0.5\]\]}' <(grep time_clocks faultsout/exec.jsonl) || fail "gpu"
+grep -q '\[Performance\]\[compiled\].*"kernel": {"median": 0.25' faultsout/exec.log || fail "kernel"
+! grep -q '\[Speedup\]\[gpu\]' faultsout/exec.log || fail "a speedup of one side"
 "$graphnet" score faultsout/exec.log >/dev/null
 # --- Against an earlier benchmark: a worker breaks one sample, and mends another.
 "$graphnet" bench faults/x_never_none.gn faults/x_run_wrong.gn --backend exec --exec-reads graphnet $quick \

@@ -101,7 +101,14 @@ def break_contract(fault, request):
             answer(json.dumps({"ok": False, "stage": "run", "error": f"OSError: {error}"}))
     elif fault == "noms":
         answer('{"ok": true, "ms": [1, "2"]}')
-    elif fault in ("shapes", "dtypes", "count", "nan", "torn", "wrong", "none"):
+    elif fault == "badgpu":
+        answer('{"ok": true, "ms": [1, 2], "gpu": [1, -1]}')
+    elif fault == "textgpu":
+        answer('{"ok": true, "ms": [1, 2], "gpu": "fast"}')
+    elif fault == "shortkernel":
+        answer('{"ok": true, "ms": [1, 2], "gpu": [1, 1], "kernel": [1]}')
+    elif fault in ("shapes", "dtypes", "count", "nan", "torn", "wrong", "none", "clocks",
+                   "slowclocks"):
         respond(request, fault)
     elif fault == "inputs":
         with open(request["inputs"], "r+b") as file:
@@ -140,6 +147,10 @@ def respond(request, how=""):
             os.truncate(request["outputs"], 20)
         if verb == "time":
             reply["ms"] = [1.0] * request["trials"]
+            if how in ("clocks", "slowclocks"):  # no faults: times by more clocks
+                gpu, kernel = (0.5, 0.25) if how == "clocks" else (1.0, 0.75)
+                reply["gpu"] = [gpu] * request["trials"]
+                reply["kernel"] = [kernel] * request["trials"]
     answer(json.dumps(reply))
 
 

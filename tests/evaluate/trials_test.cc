@@ -2,6 +2,7 @@
 #include "graphnet/evaluate/trials.h"
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -65,6 +66,40 @@ TEST(TrialsTest, WithoutTimesThereIsNoSpeedup) {
   EXPECT_EQ(EstimateSpeedup({}).speedup, 0);
   EXPECT_EQ(EstimateSpeedup({.eager = {{1}}, .compiled = {}}).speedup, 0);
   EXPECT_EQ(EstimateSpeedup({.eager = {{1}}, .compiled = {{0}}}).speedup, 0);
+}
+
+TEST(TrialsTest, BlocksAreJoinedByMeasure) {
+  const auto trials =
+      TrialsByMeasure({{{"e2e", {4, 5}}, {"gpu", {2, 2}}}, {{"e2e", {4}}, {"gpu", {3}}}},
+                      {{{"e2e", {2, 2}}, {"kernel", {1, 1}}}, {{"e2e", {2}}}});
+  // One block of the compiled side has no time of kernels, so it has none of that measure at all.
+  ASSERT_EQ(trials.size(), 2);
+  EXPECT_EQ(trials[0].first, "e2e");
+  EXPECT_EQ(trials[0].second.AllEager(), (std::vector<double>{4, 5, 4}));
+  EXPECT_EQ(trials[0].second.AllCompiled(), (std::vector<double>{2, 2, 2}));
+  EXPECT_EQ(trials[1].first, "gpu");
+  EXPECT_EQ(trials[1].second.eager, (std::vector<std::vector<double>>{{2, 2}, {3}}));
+  EXPECT_TRUE(trials[1].second.compiled.empty());
+}
+
+TEST(TrialsTest, OnlyAMeasureOfBothSidesHasASpeedup) {
+  SampleResult result;
+  AddTimes("gpu", {.eager = {{4, 4}, {4}}, .compiled = {{2, 2}, {2}}}, &result);
+  AddTimes("kernel", {.eager = {}, .compiled = {{1, 1}, {1}}}, &result);
+  ASSERT_EQ(result.eager_times.size(), 1);
+  EXPECT_EQ(result.eager_times[0].first, "gpu");
+  ASSERT_EQ(result.compiled_times.size(), 2);
+  EXPECT_EQ(result.compiled_times[1].first, "kernel");
+  EXPECT_EQ(result.compiled_times[1].second.median, 1);
+  EXPECT_EQ(result.speedups, (ByMeasure<double>{{"gpu", 2}}));
+  EXPECT_EQ(result.intervals, (ByMeasure<std::pair<double, double>>{{"gpu", {2, 2}}}));
+}
+
+TEST(TrialsTest, TimesThatFluctuateHaveASpeedupWithoutAnInterval) {
+  SampleResult result;
+  AddTimes("gpu", {.eager = {{1}, {2}, {4}, {8}}, .compiled = {{1}, {1}, {1}, {1}}}, &result);
+  EXPECT_EQ(result.speedups, (ByMeasure<double>{{"gpu", 3}}));
+  EXPECT_TRUE(result.intervals.empty());
 }
 
 }  // namespace

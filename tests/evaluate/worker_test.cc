@@ -268,10 +268,30 @@ TEST(WorkerTest, RefusesAnAnswerWithoutARequest) {
 }
 
 TEST(WorkerTest, RefusesInvalidTimes) {
-  bool is_alive = true;
-  const absl::Status status = Talk(Faulty("time:noms"), absl::Seconds(20), &is_alive);
-  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
-  EXPECT_FALSE(is_alive);
+  for (const char* fault : {"noms", "badgpu", "textgpu", "shortkernel"}) {
+    bool is_alive = true;
+    const absl::Status status =
+        Talk(Faulty(absl::StrCat("time:", fault)), absl::Seconds(20), &is_alive);
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << fault << ": " << status;
+    EXPECT_FALSE(is_alive) << fault;
+  }
+}
+
+TEST(WorkerTest, ReturnsTheTimesOfEachClockThatTheWorkerHas) {
+  const auto times = [](const std::string& fault) -> absl::StatusOr<WorkerTimes> {
+    const ProcessOptions options = Faulty(fault);
+    auto worker = Worker::Start(options, absl::Seconds(20));
+    if (!worker.ok()) return worker.status();
+    const PrepareRequest request = Request(options.folder);
+    if (absl::Status prepared = (*worker)->Prepare(request); !prepared.ok()) return prepared;
+    return (*worker)->Time(request.inputs, options.folder + "/out.safetensors", 0, 2, 0);
+  };
+  const auto wall = times("never:crash");
+  ASSERT_OK(wall);
+  EXPECT_EQ(*wall, (WorkerTimes{{"e2e", {1, 1}}}));
+  const auto all = times("time:clocks");
+  ASSERT_OK(all);
+  EXPECT_EQ(*all, (WorkerTimes{{"e2e", {1, 1}}, {"gpu", {0.5, 0.5}}, {"kernel", {0.25, 0.25}}}));
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
-"""Workers of TensorRT and BladeDISC, which no machine here can run, against stand-ins.
+"""Workers of TensorRT and BladeDISC, and the clocks of GPUs, none of which a machine here can run,
+against stand-ins.
 
 A stand-in has the documented call of the compiler, notes how it is called and compiles nothing. So
 these tests show that the workers call their compiler as its documentation says. They do not show
-that TensorRT or BladeDISC compile anything.
+that TensorRT or BladeDISC compile anything, nor what a GPU measures.
 """
 import contextlib
+import io
 import json
 import os
 import pathlib
@@ -129,6 +131,87 @@ class TensorRt(StandInTest):
         with mock.patch("torch.cuda.is_available", return_value=False), \
                 self.assertRaisesRegex(worker.Failure, "needs an NVIDIA GPU"):
             self.server().hello({})
+
+
+class Clocks(StandInTest):
+    """A GPU whose clock shows 2 ms more at each mark, with a profiler."""
+
+    def setUp(self):
+        super().setUp()
+        torch.export.save(torch.export.export(self.net, tuple(self.values.values())), "net.pt2")
+        self.calls = calls = []
+
+        class Event:
+            def __init__(self, enable_timing):
+                assert enable_timing
+
+            def record(self, stream):
+                assert stream == "the stream of cpu"
+                calls.append("mark")
+                self.at = 2.0 * len(calls)
+
+            def elapsed_time(self, later):
+                return later.at - self.at
+
+        self.event = Event
+
+    def profile(self, activities):
+        self.assertEqual(activities, [torch.profiler.ProfilerActivity.CUDA])
+        device, host = torch.autograd.DeviceType.CUDA, torch.autograd.DeviceType.CPU
+        # In microseconds: two kernels, the call that starts them, and a range around them.
+        seen = [(device, False, 1500), (device, False, 500), (host, False, 2000), (device, True, 2000)]
+        events = [types.SimpleNamespace(device_type=where, is_user_annotation=is_range,
+                                        self_device_time_total=took)
+                  for where, is_range, took in seen]
+        self.calls.append("profile")
+        return contextlib.nullcontext(types.SimpleNamespace(events=lambda: events))
+
+    def time(self, on_gpu, profile):
+        import torch_worker
+        server = worker._Server(torch_worker.TorchWorker())  # pylint: disable=protected-access
+        with mock.patch("torch.cuda.synchronize"), \
+                mock.patch("torch.cuda.current_stream", lambda device: f"the stream of {device}"), \
+                mock.patch("torch.cuda.Event", self.event), \
+                mock.patch("torch.profiler.profile", profile), \
+                mock.patch("torch.export.passes.move_to_device_pass", lambda program, _: program), \
+                mock.patch.object(type(server.worker), "on_gpu", return_value=on_gpu):
+            server.prepare(self.request(program=os.path.abspath("net.pt2")))
+            answer = server.time(self.request(outputs="out.safetensors", warmup=2, trials=3))
+        self.assertTrue(torch.equal(tensors.read("out.safetensors")["0"].torch(), self.expected))
+        self.assertEqual(len(answer["ms"]), 3)
+        return answer
+
+    def test_marks_and_a_profiler_time_a_gpu(self):
+        answer = self.time(True, self.profile)
+        self.assertEqual(answer["gpu"], [2.0] * 3)
+        self.assertEqual(answer["kernel"], [2.0] * 3)
+        # The profiler runs after all trials that are timed.
+        self.assertEqual(self.calls, ["mark"] * 10 + ["profile"] * 3)
+
+    def test_the_cpu_has_only_the_wall_clock(self):
+        self.assertEqual(set(self.time(False, self.profile)), {"ms"})
+        self.assertEqual(self.calls, [])
+
+    def test_a_profiler_that_fails_costs_only_its_own_times(self):
+        broken = mock.Mock(side_effect=RuntimeError("no CUPTI"))
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertEqual(set(self.time(True, broken)), {"ms", "gpu"})
+        self.assertIn("no CUPTI", said.getvalue())
+
+    def test_a_profiler_that_sees_nothing_has_no_times(self):
+        nothing = contextlib.nullcontext(types.SimpleNamespace(events=lambda: []))
+        self.assertEqual(set(self.time(True, lambda activities: nothing)), {"ms", "gpu"})
+
+    def test_marks_of_paddle(self):
+        paddle = mock.MagicMock()
+        with mock.patch.dict(sys.modules, {"paddle": paddle, "numpy": mock.MagicMock()}):
+            import paddle_worker  # which the patch forgets again
+            compiler = paddle_worker.PaddleWorker()
+            compiler.request = {"device": "cpu"}
+            self.assertIsNone(compiler.event())
+            compiler.request = {"device": "cuda:0"}
+            self.assertIs(compiler.event(), paddle.device.Event.return_value)
+        paddle.device.Event.assert_called_once_with(enable_timing=True)
 
 
 def engine_graph(num_inputs):

@@ -47,6 +47,11 @@ class PaddleWorker(worker.Worker):
         if self.request["device"].startswith("cuda"):
             paddle.device.synchronize()
 
+    def event(self):
+        # Marks belong to the device that is set.
+        on_gpu = self.request["device"].startswith("cuda")
+        return paddle.device.Event(enable_timing=True) if on_gpu else None
+
     def set_device(self):
         paddle.device.set_device(self.request["device"].replace("cuda", "gpu"))
 

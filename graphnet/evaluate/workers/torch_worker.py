@@ -22,7 +22,23 @@ class TorchWorker(worker.Worker):
 
     def wait(self):
         if self.on_gpu():
-            torch.cuda.synchronize()
+            torch.cuda.synchronize(self.request["device"])
+
+    def event(self):
+        return _Event(self.request["device"]) if self.on_gpu() else None
+
+    def kernel_time(self, inputs):
+        if not self.on_gpu():
+            return [], None
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+            outputs = self.run(inputs)
+            self.wait()
+        # Calls on the host repeat the times of the kernels that they start, and ranges that have a
+        # name those of the kernels in them.
+        took = sum(event.self_device_time_total for event in profile.events()
+                   if event.device_type == torch.autograd.DeviceType.CUDA
+                   and not event.is_user_annotation)
+        return outputs, took / 1e3 if took else None
 
     def on_gpu(self):
         return self.request["device"].startswith("cuda")
@@ -75,6 +91,20 @@ class TorchWorker(worker.Worker):
 
     def close(self):
         self.function = self.module = self.exported = None
+
+
+class _Event:
+    """A mark in the current stream of a device."""
+
+    def __init__(self, device):
+        self.mark = torch.cuda.Event(enable_timing=True)
+        self.stream = torch.cuda.current_stream(device)
+
+    def record(self):
+        self.mark.record(self.stream)
+
+    def elapsed_time(self, later):
+        return self.mark.elapsed_time(later.mark)
 
 
 def _memory(values):

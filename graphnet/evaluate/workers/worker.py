@@ -86,6 +86,16 @@ class Worker:
     def wait(self):
         """Waits until all results are computed."""
 
+    def event(self):
+        """Returns a mark that has `record()` and, when both are past, `elapsed_time(later)` in
+        milliseconds by the clock of the device; None if the device has no clock."""
+        return None
+
+    def kernel_time(self, inputs):
+        """Runs once more. Returns the outputs and the milliseconds that the kernels of the device
+        took; None if nothing tells, and no outputs if it did not run."""
+        return [], None
+
     def poison(self, outputs, inputs):
         """Overwrites the outputs, but not memory that the next call reads."""
         numpy = sys.modules.get("numpy")
@@ -133,19 +143,45 @@ class _Server:
 
     def time(self, request):
         values = self.values(request["inputs"])
-        milliseconds = []
+        answer = {"ms": []}
         for trial in range(-request["warmup"], request["trials"]):
             self.worker.seed(request["seed"])
+            first, last = self.worker.event(), self.worker.event()
             self.worker.wait()
             begin = time.perf_counter()
+            if first is not None:
+                first.record()
             outputs = self.staged("run", lambda: self.worker.run(values))
+            if first is not None:
+                last.record()
             self.staged("run", self.worker.wait)
+            took = 1e3 * (time.perf_counter() - begin)
             if trial >= 0:
-                milliseconds.append(1e3 * (time.perf_counter() - begin))
+                answer["ms"].append(took)
+                if first is not None:
+                    answer.setdefault("gpu", []).append(first.elapsed_time(last))
             if trial == request["trials"] - 1:
                 self.staged("run", lambda: self.write(request["outputs"], outputs))
             self.worker.poison(outputs, values)
-        return {"ms": milliseconds}
+        kernel = self.kernel_times(request, values)
+        return {**answer, "kernel": kernel} if kernel else answer
+
+    def kernel_times(self, request, values):
+        """Runs the trials once more, as a profiler would slow down those that the clocks measure."""
+        times = []
+        for _ in range(request["trials"]):
+            self.worker.seed(request["seed"])
+            self.worker.wait()
+            try:
+                outputs, took = self.worker.kernel_time(values)
+            except Exception:  # pylint: disable=broad-except  # the program ran, but not profiled
+                traceback.print_exc()
+                return []
+            self.worker.poison(outputs, values)
+            if took is None:
+                return []
+            times.append(took)
+        return times
 
     def export(self, request):
         return self.staged("compile", lambda: self.worker.export(

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/interp/tensors.h"
+#include "graphnet/run/engine/device_clock.h"
 #include "graphnet/run/engine/programs.h"
 #include "graphnet/run/engine/worker_program.h"
 #include "nlohmann/json.hpp"
@@ -90,7 +92,9 @@ class WorkerLoop {
     if (const std::string weights = request.value("weights", ""); !weights.empty()) {
       ASSIGN_OR_RETURN(weights_, ReadSafetensorsFile(weights));
     }
+    ASSIGN_OR_RETURN(const c10::Device device, ParseRunDevice(what.device));
     ASSIGN_OR_RETURN(program_, backend_ == "jit" ? PrepareJit(what) : PrepareNope(what));
+    clock_ = std::make_unique<DeviceClock>(device);
     RETURN_IF_ERROR(Load(request.at("inputs").get<std::string>(), stage));
     return JsonValue::object();
   }
@@ -123,18 +127,50 @@ class WorkerLoop {
     RETURN_IF_ERROR(Load(request.at("inputs").get<std::string>(), stage));
     const auto seed = request.at("seed").get<uint64_t>();
     const int trials = request.at("trials").get<int>();
-    std::vector<double> ms;
+    JsonValue answer{{"ms", JsonValue::array()}};
+    std::vector<double> gpu;
     for (int trial = -request.at("warmup").get<int>(); trial < trials; ++trial) {
       RETURN_IF_ERROR(program_->Restore());
+      RETURN_IF_ERROR(clock_->Wait());
       const auto begin = std::chrono::steady_clock::now();
+      clock_->Start();
       ASSIGN_OR_RETURN(const std::vector<c10::IValue> outputs, program_->Run(seed));
+      clock_->Stop();
+      RETURN_IF_ERROR(clock_->Wait());
       const auto end = std::chrono::steady_clock::now();
-      if (trial >= 0) ms.push_back(std::chrono::duration<double, std::milli>(end - begin).count());
+      if (trial >= 0) {
+        answer["ms"].push_back(std::chrono::duration<double, std::milli>(end - begin).count());
+        if (const std::optional<double> ms = clock_->Milliseconds()) gpu.push_back(*ms);
+      }
       if (trial + 1 == trials)
         RETURN_IF_ERROR(Write(outputs, request.at("outputs").get<std::string>()));
       Poison(outputs, *program_);
     }
-    return JsonValue{{"ms", ms}};
+    if (gpu.size() == answer["ms"].size()) answer["gpu"] = gpu;
+    ASSIGN_OR_RETURN(const std::vector<double> kernel, TimeKernels(seed, trials));
+    if (kernel.size() == answer["ms"].size()) answer["kernel"] = kernel;
+    return answer;
+  }
+
+  // Runs the trials once more, as the profiler would slow down those that the clocks measure. Returns
+  // fewer times than trials if kernels are not seen.
+  absl::StatusOr<std::vector<double>> TimeKernels(uint64_t seed, int trials) {
+    std::vector<double> kernel;
+    if (!clock_->is_there()) return kernel;
+    for (int trial = 0; trial < trials; ++trial) {
+      RETURN_IF_ERROR(program_->Restore());
+      RETURN_IF_ERROR(clock_->Wait());
+      std::vector<c10::IValue> outputs;
+      ASSIGN_OR_RETURN(const std::optional<double> ms,
+                       clock_->KernelMilliseconds([&]() -> absl::Status {
+                         ASSIGN_OR_RETURN(outputs, program_->Run(seed));
+                         return absl::OkStatus();
+                       }));
+      Poison(outputs, *program_);
+      if (!ms.has_value()) break;
+      kernel.push_back(*ms);
+    }
+    return kernel;
   }
 
   static absl::Status Write(const std::vector<c10::IValue>& outputs, const std::string& path) {
@@ -146,6 +182,7 @@ class WorkerLoop {
 
   std::string backend_;
   std::unique_ptr<WorkerProgram> program_;
+  std::unique_ptr<DeviceClock> clock_;  // of the device of program_
   std::map<std::string, TensorData> weights_;
   std::string loaded_;  // the state of the loaded file of inputs
 };
