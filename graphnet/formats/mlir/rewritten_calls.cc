@@ -73,7 +73,18 @@ absl::StatusOr<bool> Writer::WriteFull(const Node& node, const Schema& schema) {
   if (callee.kind != Callable::Kind::kOperator ||
       (callee.name != "item" && callee.name != "_local_scalar_dense"))
     return false;
-  const Argument& source = fill->node()->args()[0];
+  return WriteSpread(node, fill->node()->args()[0]);
+}
+
+absl::StatusOr<bool> Writer::WriteFill(const Node& node, const Schema& schema) {
+  const Argument* const value = schema.Given(node, "value");
+  const TensorMeta* const made = node.tensor_meta();
+  if (value == nullptr || made == nullptr || !made->is_static()) return false;
+  return WriteSpread(node, *value);
+}
+
+absl::StatusOr<bool> Writer::WriteSpread(const Node& node, const Argument& source) {
+  const TensorMeta* const made = node.tensor_meta();
   const TensorMeta* const meta = MetaOf(&source);
   if (meta == nullptr || !meta->is_static()) return false;
   ASSIGN_OR_RETURN(const Value tensor,

@@ -425,8 +425,9 @@ absl::Status Writer::WriteCall(const Node& node) {
     ASSIGN_OR_RETURN(const bool is_written, WriteAdaptivePool(node, schema));
     if (is_written) return absl::OkStatus();
   }
-  if (schema.name == "full") {
-    ASSIGN_OR_RETURN(const bool is_written, WriteFull(node, schema));
+  if (schema.name == "full" || schema.target == "aten.fill.Tensor") {
+    ASSIGN_OR_RETURN(const bool is_written,
+                     schema.name == "full" ? WriteFull(node, schema) : WriteFill(node, schema));
     if (is_written) return absl::OkStatus();
   }
   if (schema.name == "index_put") {

@@ -152,6 +152,11 @@ class Writer {
   absl::StatusOr<bool> WriteMaskedPut(const Node& node, const Schema& schema);
   // Writes full(sizes, x.item()) as an expanded x, so that no number has to leave the device.
   absl::StatusOr<bool> WriteFull(const Node& node, const Schema& schema);
+  // Writes fill(x, tensor) as an expanded tensor, because StableHLO's pipeline lacks the overload.
+  absl::StatusOr<bool> WriteFill(const Node& node, const Schema& schema);
+  // Writes the number in the tensor `source` in the dtype and the known shape of the node's result.
+  // Returns false if the shape of `source` is not known.
+  absl::StatusOr<bool> WriteSpread(const Node& node, const Argument& source);
   // Writes where(x > 0, x, weight * x) with the weight along dimension 1: compilers expect it along
   // the last.
   absl::Status WritePrelu(const Node& node, const Schema& schema);

@@ -225,6 +225,22 @@ graph @forward(%x : f32[1], %y : f32[4, 3]) {
   EXPECT_THAT(program->text, HasSubstr("torch.constant.int 9223372036854775807"));
 }
 
+// StableHLO's pipeline has no fill by a tensor, which exported programs use for x[-2:] = 0.
+TEST(MlirExporter, AFillByATensorIsThatTensorExpanded) {
+  const auto program = Export(R"(
+graph @forward(%x : f32[2, 8], %v : i64[]) {
+  %f = aten.fill.Tensor(%x, %v) : f32[2, 8]
+  %g = aten.fill.Scalar(%x, 1) : f32[2, 8]
+  return (%f, %g)
+}
+)");
+  ASSERT_OK(program);
+  EXPECT_THAT(program->text, HasSubstr("\"torch.aten.to.dtype\"(%f.single"));
+  EXPECT_THAT(program->text, HasSubstr("%f = \"torch.aten.expand\"(%f.number"));
+  EXPECT_FALSE(absl::StrContains(program->text, "torch.aten.fill.Tensor"));
+  EXPECT_THAT(program->text, HasSubstr("torch.aten.fill.Scalar"));
+}
+
 TEST(MlirExporter, MeshgridIsRepetition) {
   const auto program = Export(R"(
 graph @forward(%x : f32[2], %y : f32[3]) {
