@@ -17,6 +17,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple, Union
 
+from graphnet_ir._graphs import ArgsKwargsPair
 from graphnet_ir.verbs import Verbs
 
 Argument = Any
@@ -99,6 +100,8 @@ Node.insert_arg -> None, arg: Argument
 Node.all_input_nodes -> list[Node]
 Node.tensor_meta -> Any, meta: _Meta
 Node.location -> tuple[str, int, int] | None, location: Sequence[Any] | None
+Node.stack_trace -> str | None
+Node.normalized_arguments -> ArgsKwargsPair | None, root: Any
 Node.draw_spec -> dict[str, Any] | None, spec: dict[str, Any] | None
 Node.meta -> MutableMapping[str, Any]
 Node._own_meta -> dict[str, Any]
@@ -179,6 +182,7 @@ _ArrowArray.__arrow_c_schema__ -> Any
 _ArrowArray.__arrow_c_array__ -> tuple[Any, Any], requested_schema: Any
 _corpus_rows -> _ArrowArray, items: Sequence[Sample | Module | bytes]
 _corpus_rows_of_paths -> _ArrowArray, paths: Sequence[str | os.PathLike[str]]
+_put_weights -> tuple[str, str], source: str | os.PathLike[str] | dict[str, Any]
 _write_weights -> None, path: str | os.PathLike[str]
 _read_weights -> None, path: str | os.PathLike[str]
 _samples_at -> list[Sample], path: str | os.PathLike[str], places: Sequence[int]

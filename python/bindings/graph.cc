@@ -5,11 +5,17 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "graphnet/facts/memory/effects.h"
 #include "graphnet/ir/graph_copier.h"
 #include "graphnet/ir/text/printer.h"
 #include "graphnet/ir/verifier.h"
+#include "graphnet/passes/call_meaning.h"
+#include "graphnet/passes/call_query.h"
 #include "nanobind/stl/optional.h"
 #include "nanobind/stl/string.h"
 #include "python/bindings/arguments.h"
@@ -196,14 +202,58 @@ bool EliminateDeadCode(const GraphObject& self, nb::handle is_impure) {
              [&](const Node& node) { return pure.contains(&node); }) > 0;
 }
 
-nb::list FindNodes(const GraphObject& self, const std::string& op, nb::handle target) {
-  const Op kind = ReadOp(op);
+// Returns the calls of a graph that `graphnet find NAME` finds, in program order.
+std::vector<Node*> FindCalled(const GraphObject& self, const std::string& name) {
+  const auto is_of_name = [](char c) { return absl::ascii_isalnum(c) || c == '_' || c == '.'; };
+  if (!absl::c_all_of(name, is_of_name)) return {};
+  const absl::StatusOr<CallQuery> query = CallQuery::Parse(name);
+  if (!query.ok()) return {};  // A name such as "1x" is that of no function.
+  std::vector<Node*> calls = ValueOrRaise(query->Find(self.module().sample().module.get()));
+  std::erase_if(calls, [&](const Node* call) { return call->graph() != self.get(); });
+  return calls;
+}
+
+// Warns of a name that no call has, if it is none of PyTorch's, or if calls have it in other words.
+void WarnOfNoCalls(const GraphObject& self, const std::string& name) {
+  std::string text;
+  if (!absl::StrContains(name, '.')) {
+    if (const auto query = CallQuery::Parse(name); query.ok())
+      text = absl::StrJoin(query->Doubts(/*names=*/true), "\n");
+  } else {
+    std::vector<absl::string_view> targets;
+    for (const Node* call : FindCalled(self, std::string(LastPart(name)))) {
+      if (!absl::c_linear_search(targets, call->target())) targets.push_back(call->target());
+    }
+    if (!targets.empty())
+      text = absl::StrCat("no node calls ", name, "; some call ", absl::StrJoin(targets, ", "));
+  }
+  if (!text.empty() && PyErr_WarnEx(PyExc_UserWarning, text.c_str(), /*stack_level=*/1) != 0)
+    throw nb::python_error();
+}
+
+// Nodes of a kind have the very target, as in torch.fx. If no function has, or without a kind, calls
+// are found by any spelling.
+nb::list FindNodes(const GraphObject& self, const std::optional<std::string>& op,
+                   nb::handle target) {
+  std::optional<Op> kind;
+  if (op.has_value()) kind = ReadOp(*op);
   const std::string name = target.is_none() ? "" : TargetOf(target, "a target");
   nb::list found;
-  for (Node* node : self.get()->nodes()) {
-    if (node->op() == kind && (target.is_none() || node->target() == name))
-      found.append(self.module().NodeOf(node));
-  }
+  const auto add = [&](const absl::flat_hash_set<const Node*>& called) {
+    for (Node* node : self.get()->nodes()) {
+      if (kind.has_value() && node->op() != *kind) continue;
+      if (target.is_none() || node->target() == name || called.contains(node))
+        found.append(self.module().NodeOf(node));
+    }
+  };
+  const bool is_of_other_kind = kind.has_value() && *kind != Op::kCallFunction;
+  if (target.is_none() || kind.has_value()) add({});
+  if (target.is_none() || is_of_other_kind || found.size() > 0) return found;
+  const std::vector<Node*> called = FindCalled(self, name);
+  add(absl::flat_hash_set<const Node*>(called.begin(), called.end()));
+  // With a kind, a pass asks for one spelling after the other.
+  if (found.size() == 0 && (!kind.has_value() || !absl::StrContains(name, '.')))
+    WarnOfNoCalls(self, name);
   return found;
 }
 
@@ -285,8 +335,14 @@ void BindGraph(nb::module_& m) {
         return self.module().NodeOrNone(self.get()->FindNode(name));
       },
       nb::arg("name"), "Returns the node of that name, or None.");
-  cls.def("find_nodes", FindNodes, nb::kw_only(), nb::arg("op"), nb::arg("target") = nb::none(),
-          "Returns the nodes of a kind, and of a target if one is given, in program order.");
+  cls.def(
+      "find_nodes", FindNodes, nb::kw_only(), nb::arg("op") = nb::none(),
+      nb::arg("target") = nb::none(),
+      "Returns the nodes of a kind and of a target, as far as these are given, in program order. "
+      "Without op, a target is a name of `graphnet find`: 'gelu' finds calls in any spelling, "
+      "'aten.gelu' all overloads, '.view' methods. With op it is the whole target; if no "
+      "function has that, it is such a name, too. Warns if nothing is found and the name was "
+      "probably meant to be another.");
 
   cls.def(
       "placeholder",

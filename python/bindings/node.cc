@@ -2,10 +2,13 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/limits.h"
 #include "graphnet/facts/memory/effects.h"
 #include "graphnet/ir/text/printer.h"
+#include "graphnet/ops/call_schema.h"
 #include "nanobind/operators.h"
 #include "nanobind/stl/optional.h"
 #include "nanobind/stl/string.h"
@@ -183,6 +186,33 @@ nb::list ReplaceUses(const NodeObject& self, const NodeObject& value, nb::handle
   return changed;
 }
 
+// Returns the arguments of a call by position, a list, and by keyword, a dict, with defaults; None for
+// a call without a schema.
+nb::object BoundArguments(const NodeObject& self, bool only_keywords) {
+  Node* const node = self.get();
+  absl::StatusOr<BoundCall> found = BindCall(*node);
+  if (absl::IsNotFound(found.status())) return nb::none();
+  const BoundCall bound = ValueOrRaise(std::move(found));
+  const absl::Span<const SchemaArgument> parameters = bound.schema().arguments;
+  // Python has no keyword for *operands, nor for what comes before them.
+  const bool is_variadic = absl::c_any_of(
+      parameters, [](const SchemaArgument& parameter) { return parameter.is_variadic; });
+  nb::list args;
+  nb::dict kwargs;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const bool by_keyword =
+        parameters[i].keyword_only || (!is_variadic && (only_keywords || i >= node->args().size()));
+    if (parameters[i].is_variadic) {
+      for (const Argument& value : bound.variadic()) args.append(ToPython(value, self.module()));
+    } else if (by_keyword && !parameters[i].positional_only) {
+      kwargs[Text(parameters[i].name)] = ToPython(bound[i], self.module());
+    } else {
+      args.append(ToPython(bound[i], self.module()));
+    }
+  }
+  return nb::make_tuple(args, kwargs);
+}
+
 void SetArg(const NodeObject& self, nb::ssize_t i, nb::handle value) {
   Node* const node = self.get();
   const auto size = static_cast<nb::ssize_t>(node->args().size());
@@ -312,6 +342,10 @@ void BindNode(nb::module_& m) {
           nb::arg("location").none(),
           "The place in the program that the node comes from: (file, line, column), or "
           "None.")
+      .def_prop_ro(
+          "stack_trace", [](nb::handle self) { return CallPython("stack_trace", self); },
+          "The location as a line of a Python traceback, or node.meta['stack_trace'] if that is "
+          "there; None without either.")
       .def_prop_rw(
           "module_path", [](const NodeObject& self) { return Text(self.get()->module_path()); },
           [](const NodeObject& self, const std::string& path) {
@@ -384,6 +418,19 @@ void BindNode(nb::module_& m) {
           },
           "Returns whether the call does more than yield its value, by the schema of its "
           "operator. An unknown operator counts as impure.")
+      .def(
+          "normalized_arguments",
+          [](const NodeObject& self, nb::handle, bool only_keywords) {
+            const nb::object bound = BoundArguments(self, only_keywords);
+            return bound.is_none() ? bound : CallPython("args_and_kwargs", bound);
+          },
+          nb::arg("root") = nb::none(), nb::kw_only(),
+          nb::arg("normalize_to_only_use_kwargs") = false,
+          "Returns the arguments of a call with defaults, an ArgsKwargsPair: those that the call "
+          "gives by position so, and all others by the names of the schema's parameters. Several "
+          "numbers for one list, as in x.view(2, 3), are that list. Returns None for a call "
+          "without a schema, and raises Error if the arguments do not fit it. root: not needed; "
+          "torch.fx's has it. normalize_to_only_use_kwargs: gives all by name.")
       .def(
           "format_node", [](const NodeObject& self) { return PrintNode(*self.get()); },
           "Returns the line of the text form.")

@@ -490,11 +490,13 @@ std::string ValidateStored(const SampleObject& original, const std::string& fold
 
 // --- Pictures --------------------------------------------------------------------------------
 
-std::string Page(const SampleObject& self, const std::string& title, int depth) {
+std::string Page(const SampleObject& self, const std::string& title, int depth,
+                 const std::string& module) {
   ModuleObject& object = Verified(self);
   return ValueOrRaise(
-      LongCall(Locks(object), [&object, title, depth]() -> absl::StatusOr<std::string> {
-        ASSIGN_OR_RETURN(const Picture picture, MakePicture(object.module(), {.title = title}));
+      LongCall(Locks(object), [&object, title, depth, module]() -> absl::StatusOr<std::string> {
+        ASSIGN_OR_RETURN(const Picture picture,
+                         MakePicture(object.module(), {.title = title, .module = module}));
         return WritePage(picture, LayOut(picture), depth);
       }));
 }
@@ -580,9 +582,9 @@ void BindOperations(nb::module_& m) {
         nb::arg("config"));
 
   m.def("page", Page, nb::arg("sample"), nb::arg("title") = "", nb::arg("depth") = -1,
-        "Returns a page of HTML that shows the graph, with pan, zoom, search and modules that "
-        "fold; modules "
-        "deeper than depth are folded at first.");
+        nb::arg("module") = "",
+        "Returns a page of HTML that shows the graph, or one module of it by its path, with pan, "
+        "zoom, search and modules that fold; modules deeper than depth are folded at first.");
   m.def("show", Show, nb::arg("sample"), nb::kw_only(), nb::arg("complete") = false,
         "Returns the text form: readable, or complete, so that parse gives the same sample back.");
 }

@@ -10,8 +10,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
+#include "graphnet/formats/checkpoint.h"
 #include "graphnet/formats/pt2/input_structure.h"
 #include "graphnet/formats/pt2/tree_spec.h"
+#include "graphnet/formats/put_weights.h"
 #include "graphnet/interp/inputs/draw.h"
 #include "graphnet/interp/run_report.h"
 #include "graphnet/run/engine.h"
@@ -20,6 +22,7 @@
 #include "nanobind/stl/unique_ptr.h"
 #include "nanobind/stl/vector.h"
 #include "python/bindings/errors.h"
+#include "python/bindings/graph.h"
 #include "python/bindings/long_call.h"
 #include "python/bindings/sample.h"
 
@@ -28,7 +31,8 @@ namespace {
 
 TensorValues ReadValues(nb::dict values) {
   TensorValues read;
-  for (const auto& [name, value] : values) read[nb::cast<std::string>(name)] = ReadTensor(value);
+  for (const auto& [name, value] : values)
+    read[std::string(NameOf(name, "the name of a tensor"))] = ReadTensor(value);
   return read;
 }
 
@@ -177,9 +181,30 @@ nb::object Arguments(const SampleObject& self) {
   return made;
 }
 
+// Puts a checkpoint, a path or a dict of tensors, into a sample. Returns what became of it as JSON, and
+// why it is refused.
+nb::tuple PutCheckpoint(const SampleObject& self, nb::handle source, bool cast, bool partial) {
+  Checkpoint checkpoint;
+  if (nb::isinstance<nb::dict>(source)) {
+    checkpoint.file = "the dict";
+    checkpoint.tensors = ReadValues(nb::cast<nb::dict>(source));
+  } else {
+    const std::string path = PathOf(source);
+    checkpoint = ValueOrRaise(LongCall(Locks(), [path] { return ReadCheckpoint(path); }));
+  }
+  ModuleObject& object = self.get();
+  object.WaitForReaders();
+  object.RequireVerified();
+  const PutWeights put = ValueOrRaise(
+      PutInto(checkpoint, {.casts = cast, .is_partial = partial}, &object.SampleForChange()));
+  return nb::make_tuple(put.AsReport().ToJson().Dump(), put.Refusal());
+}
+
 }  // namespace
 
 void BindRuns(nb::module_& m) {
+  m.def("_put_weights", PutCheckpoint, nb::arg("sample"), nb::arg("source"), nb::arg("cast"),
+        nb::arg("partial"));
   nb::class_<ReadyObject>(
       m, "ReadyProgram", nb::type_slots(TraverseSlots<ReadyObject, &ReadyObject::owner>()),
       "A sample that is ready to run, with its values. The next run sees what a run "

@@ -43,7 +43,7 @@ from graphnet_ir._core import (
     show,
     to_bytes,
 )
-from graphnet_ir._graphs import Argument
+from graphnet_ir._graphs import ArgsKwargsPair, Argument
 from graphnet_ir.choosing import Choice, choose
 from graphnet_ir.identity import GraphDiff, diff
 from graphnet_ir.loading import load_samples
@@ -52,6 +52,7 @@ from graphnet_ir.ranges import Recurrence, Recurring, recurring
 from graphnet_ir.rewriting import OptResult, opt, register_pass, rewrite
 from graphnet_ir.running import prepare, run, set_num_threads, shapes
 from graphnet_ir.verbs import add_to_samples
+from graphnet_ir.viewing import Page, viz
 
 add_to_samples()
 hash = canonical_hash  # its earlier name, which is not in __all__: it would hide Python's hash
@@ -93,6 +94,7 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
+    "ArgsKwargsPair",
     "Argument",
     "Benchmark",
     "Capture",
@@ -112,6 +114,7 @@ __all__ = [
     "Node",
     "NodeList",
     "OptResult",
+    "Page",
     "Place",
     "Recurrence",
     "Recurring",
@@ -165,4 +168,5 @@ __all__ = [
     "to_fx",
     "torch_dataset",
     "validate",
+    "viz",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, MutableMapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphnet_ir import _core
 from graphnet_ir._core import (
@@ -19,7 +19,7 @@ from graphnet_ir._core import (
     Tensor,
     TensorMeta,
 )
-from graphnet_ir._notebook import page_in_notebook
+from graphnet_ir.viewing import viz
 
 Argument = (
     Node
@@ -41,6 +41,24 @@ Argument = (
     | None
 )
 """A value that may be an argument of a node."""
+
+
+class ArgsKwargsPair(NamedTuple):
+    """The arguments of a call by position and by name, as torch.fx has them."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+def args_and_kwargs(parts: tuple[list[Any], dict[str, Any]]) -> ArgsKwargsPair:
+    return ArgsKwargsPair(tuple(parts[0]), parts[1])
+
+
+def stack_trace(node: Node) -> str | None:
+    own: str | None = (node._own_meta_or_none or {}).get("stack_trace")
+    if own is not None or node.location is None:
+        return own
+    return f'  File "{node.location[0]}", line {node.location[1]}, in forward\n'
 
 
 class NodeMeta(MutableMapping[str, Any]):
@@ -246,12 +264,12 @@ def _described(meta: Any) -> dict[str, Any]:
 
 def graph_html(graph: Graph) -> str:
     """Returns the page of the graph's module, for a notebook."""
-    return sample_html(Sample(graph.owning_module))
+    return viz(graph)._repr_html_()
 
 
 def module_html(module: Module) -> str:
-    return sample_html(Sample(module))
+    return viz(module)._repr_html_()
 
 
 def sample_html(sample: Sample) -> str:
-    return page_in_notebook(_core.page(sample, sample.name))
+    return viz(sample)._repr_html_()

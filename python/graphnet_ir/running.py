@@ -49,6 +49,10 @@ def as_tensor(value: Any) -> Tensor:
 
     if isinstance(value, Tensor):
         return value
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(value, numpy.ndarray):
+        # Copies a view with gaps, and bytes in another order.
+        return Tensor(numpy.asarray(value, value.dtype.newbyteorder("="), order="C"))
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
         value = value.detach()
@@ -198,23 +202,23 @@ class ReadyProgram:
         self._numbers = itertools.count()  # Unlike a sum, it is right from several threads.
         self._runs: collections.deque[dict[str, Any]] = collections.deque(maxlen=MAX_RUNS)
 
-    def run(self) -> tuple[Any, ...]:
-        """Runs the sample and returns the outputs, tensors of torch."""
+    def run(self, *, numpy: bool = False) -> tuple[Any, ...]:
+        """Runs the sample and returns the outputs, tensors of torch. numpy: returns arrays of
+        numpy instead, which are read-only; TypeError for a dtype that numpy lacks."""
         begin = time.perf_counter()
         made = self._program.run()
         seconds = time.perf_counter() - begin
-        outputs = tuple(to_torch(made[f"o{i}"]) for i in range(len(made)))
+        outputs = [made[f"o{i}"] for i in range(len(made))]
         self._runs.append(
             {
                 "run": next(self._numbers),
                 "seconds": seconds,
                 "outputs": [
-                    {"dtype": str(output.dtype).removeprefix("torch."), "shape": list(output.shape)}
-                    for output in outputs
+                    {"dtype": output.dtype.name, "shape": list(output.shape)} for output in outputs
                 ],
             }
         )
-        return outputs
+        return tuple(output.__array__() if numpy else to_torch(output) for output in outputs)
 
     def records(self) -> list[dict[str, Any]]:
         """Returns a dict for each of the last 1000 runs: its number, seconds, and outputs."""
@@ -264,9 +268,11 @@ def run(
     values: dict[str, Any] | None = None,
     seed: int | None = 0,
     device: str = "cpu",
+    numpy: bool = False,
 ) -> tuple[Any, ...]:
-    """Runs a sample once (prepare) and returns its outputs, a tuple of tensors of torch."""
-    return prepare(sample, *tensors, values=values, seed=seed, device=device).run()
+    """Runs a sample once (prepare) and returns its outputs, a tuple of tensors of torch, or of
+    numpy's read-only arrays (ReadyProgram.run)."""
+    return prepare(sample, *tensors, values=values, seed=seed, device=device).run(numpy=numpy)
 
 
 def shapes(sample: Sample, *tensors: Any, values: dict[str, Any] | None = None) -> Sample:

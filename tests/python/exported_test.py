@@ -108,9 +108,12 @@ class ExportedTest(unittest.TestCase):
                                        ":".join(filter(None, sys.path))})
             for name in ("tuple", "named", "data", "inner"):
                 sample = graphnet_ir.load(f"{folder}/{name}.pt2")
-                x = graphnet_ir.to_exported(sample).module()(torch.ones(2))
-                self.assertEqual([leaf.tolist() for leaf in pytree.tree_leaves(x)],
-                                 [[2.0, 2.0], [3.0, 3.0]], name)
+                sample.save(f"{folder}/again.pt2")  # keeps the name of the class
+                for of in (sample, graphnet_ir.load(f"{folder}/again.pt2")):
+                    for call in (graphnet_ir.to_exported(of).module(), graphnet_ir.to_fx(of)):
+                        x = call(torch.ones(2))
+                        self.assertEqual([leaf.tolist() for leaf in pytree.tree_leaves(x)],
+                                         [[2.0, 2.0], [3.0, 3.0]], name)
             self.assertNotIn("library", sys.modules)
             self.assertEqual(made.stdout, "Pair Named Data dict\n")  # with it, the class comes
 

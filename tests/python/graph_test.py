@@ -3,6 +3,7 @@
 import gc
 import pickle
 import unittest
+import warnings
 import weakref
 from typing import Any
 
@@ -77,6 +78,87 @@ class ReadingTest(unittest.TestCase):
             self.assertEqual(mm.meta[key], "there")  # type: ignore[index]
         self.assertNotIn("location", mm.meta)
         self.assertIn("tensor_meta", mm.meta)
+
+    def test_calls_are_found_by_any_spelling(self) -> None:
+        graph = graphnet_ir.parse("""
+graph @forward(%relu : f32[2, 3]) {
+  %a = torch.nn.functional.gelu(%relu)
+  %b = aten.gelu.default(%a)
+  %c = torch.relu(%b)
+  %d = .relu(%c)
+  %e = .relu_(%d)
+  %f = aten.add.Tensor(%e, %a)
+  %g = torch.cond(True, @yes, @yes, (%f,))
+  return (%g,)
+}
+graph @yes(%x) {
+  %y = torch.nn.functional.gelu(%x)
+  return %y
+}
+""").graph
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for asked, names in (({"target": "gelu"}, ["a", "b"]),
+                                 ({"target": "gelu", "op": "call_function"}, ["a", "b"]),
+                                 ({"target": "aten.gelu"}, ["b"]),
+                                 ({"target": "torch.nn.functional.gelu"}, ["a"]),
+                                 ({"target": "relu"}, ["relu", "c", "d", "e"]),
+                                 ({"target": "relu", "op": "call_method"}, ["d"]),
+                                 ({"target": "relu", "op": "placeholder"}, ["relu"]),
+                                 ({"target": ".relu"}, ["d"]),
+                                 ({"target": "add"}, ["f"]),
+                                 ({"target": "cos"}, []),  # is not there, but well known
+                                 ({"op": "call_method"}, ["d", "e"]),
+                                 # A pass asks for one spelling after the other.
+                                 ({"target": "torch.gelu", "op": "call_function"}, []),
+                                 ({"target": "relu(%)"}, []),
+                                 ({"target": "a b", "op": "call_function"}, [])):
+                self.assertEqual([node.name for node in graph.find_nodes(**asked)], names, asked)
+            self.assertEqual(len(graph.find_nodes()), len(graph))
+        for asked, said in (({"target": "gelo"}, "called gelo; did you mean gelu?"),
+                            ({"target": "torch.gelu"}, "no node calls torch.gelu; some call "
+                             "torch.nn.functional.gelu, aten.gelu.default$")):
+            with self.assertWarnsRegex(UserWarning, said.replace("?", "[?]")) as caught:
+                self.assertEqual(graph.find_nodes(**asked), [])
+            self.assertEqual(caught.filename, __file__)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with self.assertRaises(UserWarning):
+                graph.find_nodes(target="gelo")
+
+    def test_arguments_by_the_names_of_parameters(self) -> None:
+        graph = graphnet_ir.parse("""
+graph @forward(%x : f32[2, 3], %w : f32[3]) {
+  %n = torch.nn.functional.layer_norm(%x, (3,), weight = %w)
+  %v = .view(%n, 3, 2)
+  %e = torch.einsum("ij,ij->i", %v, %v)
+  %o = mine.op(%e, 1)
+  return (%o,)
+}
+""").graph
+        x, w, n, v, e, o, output = graph.nodes
+        made = n.normalized_arguments()
+        assert made is not None
+        self.assertEqual(made, ((x, (3,)), {"weight": w, "bias": None, "eps": 1e-5}))
+        self.assertEqual(made.kwargs["eps"], 1e-5)
+        self.assertEqual(n.normalized_arguments(None, normalize_to_only_use_kwargs=True),
+                         ((), {"input": x, "normalized_shape": (3,), **made.kwargs}))
+        self.assertEqual(v.normalized_arguments(), ((n, [3, 2]), {}))
+        self.assertEqual(e.normalized_arguments(normalize_to_only_use_kwargs=True),
+                         (("ij,ij->i", v, v), {}))
+        for node in (x, o, output):
+            self.assertIsNone(node.normalized_arguments())
+        n.update_kwarg("epsilon", 1.0)
+        with self.assertRaisesRegex(Error, "epsilon"):
+            n.normalized_arguments()
+
+    def test_places_as_in_a_traceback(self) -> None:
+        graph = sample().graph
+        mm = graph.find_node("mm")
+        self.assertEqual(mm.stack_trace, '  File "net.py", line 7, in forward\n')
+        self.assertIsNone(graph.find_node("relu").stack_trace)
+        mm.meta["stack_trace"] = "all of it"
+        self.assertEqual(mm.stack_trace, "all of it")
 
     def test_lists_of_arguments_refuse_changes(self) -> None:
         cat = sample().graph.find_node("cat")

@@ -55,6 +55,30 @@ class NotebookTest(unittest.TestCase):
         pages = [html for html in html_outputs(notebook) if html.startswith("<iframe")]
         self.assertEqual(len(pages), 2)  # of the sample and of the scores
 
+    def test_viz(self) -> None:
+        sample = graphnet_ir.parse("""
+graph @forward(%x : f32[2]) {
+  %a = torch.relu(%x) in net.one
+  %b = torch.tanh(%a) in net.two
+  %c = torch.sigmoid(%b) in net.two
+  return (%c,)
+}""")
+        sample.name = "small"
+        for shown in (sample, sample.module, sample.graph):
+            page = graphnet_ir.viz(shown, height=300)
+            self.assertEqual(page.html, sample.page("small"))
+            self.assertIn('height="300"', page._repr_html_())
+        self.assertIn("<title>mine", graphnet_ir.viz(sample, title="mine").html)
+        part = graphnet_ir.viz(sample, module="net.one")
+        self.assertTrue("torch.relu" in part.html and "torch.sigmoid" in sample.page())
+        self.assertFalse("torch.sigmoid" in part.html)
+        self.assertEqual(part.html, sample.page("small", module="net.one"))
+        with self.assertRaises(graphnet_ir.Error):
+            graphnet_ir.viz(sample, module="net.nowhere")
+        with tempfile.TemporaryDirectory() as place:
+            part.save(place + "/part.html")
+            self.assertEqual(pathlib.Path(place, "part.html").read_text("utf-8"), part.html)
+
     def test_attention_in_ten_cells(self) -> None:
         with tempfile.TemporaryDirectory() as place:
             # This "compiler" rounds what is float32 to bfloat16, so it is wrong where float32 was.

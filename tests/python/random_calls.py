@@ -114,6 +114,10 @@ class Caller:
             lambda: pick(Graph).eliminate_dead_code(),
             lambda: pick(Graph).eliminate_dead_code(lambda n: self.act()),
             lambda: pick(Graph).lint(), lambda: pick(Graph).find_nodes(op="call_function"),
+            lambda: pick(Graph).find_nodes(target=self.random.choice(["neg", "relu", argument()])),
+            lambda: pick(Node).normalized_arguments(
+                normalize_to_only_use_kwargs=self.random.choice([True, False])),
+            lambda: pick(Node).stack_trace, lambda: graphnet_ir.viz(pick(Graph), module=argument()),
             lambda: pick(Graph).records(), lambda: pick(Graph)._repr_html_(),
             lambda: pick(Graph).owning_module, lambda: pick(Module).graphs,
             lambda: pick(Module).erase_unused_graphs(), lambda: pick(Module).add_graph("g"),
@@ -147,6 +151,8 @@ class Caller:
             lambda: copy.deepcopy(self.random.choice(self.pool)),
             lambda: pickle.loads(pickle.dumps(self.random.choice(self.pool))),
             lambda: pick(Sample).set_weight("w", memoryview(bytearray(36)).cast("f", (3, 3))),
+            lambda: pick(Sample).load_weights(
+                {"w": memoryview(bytearray(36)).cast("f", (3, 3)), "x": argument()}, partial=True),
             lambda: pick(Sample).erase_weight("w"), lambda: pick(Sample).weights["w"].bytes,
             lambda: self.exported(pick(Sample).weights["w"]),
             lambda: graphnet_ir.Tensor(pick(Sample).weights["w"]), lambda: str(pick(Sample)),

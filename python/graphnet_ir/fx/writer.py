@@ -272,8 +272,7 @@ class _Writer:
                     torch.Size(meta.shape), dtype, False, (), None, False, {}
                 )
         if "location" in ours and "stack_trace" not in known:
-            file, line = ours["location"][:2]
-            made.meta["stack_trace"] = f'  File "{file}", line {line}, in forward\n'
+            made.meta["stack_trace"] = node.stack_trace
         if "module_path" in ours and "nn_module_stack" not in known:
             path = ours["module_path"]
             made.meta["nn_module_stack"] = {path: (path, "")}
