@@ -18,7 +18,7 @@
 
 namespace graphnet {
 
-// What the options say, and the checkpoint, which is read once for all samples.
+// Holds what the options say, and the checkpoint, which is read once for all samples.
 struct WeightsOptions {
   std::string file;  // empty if there is none
   PutOptions put;

@@ -60,7 +60,7 @@ struct LogChange {
   // The geometric mean of the factors of all samples right in both, and its interval if samples are
   // drawn anew and their times vary; nullopt if there is none.
   std::optional<Factor> overall;
-  // What both configurations have and have otherwise, as "trials: 5, then 20".
+  // Names the settings that both have with other values, as "trials: 5, then 20".
   std::vector<std::string> other_config;
 };
 

@@ -31,7 +31,7 @@ struct PutOptions {
   bool is_partial = false;  // does without weights that the checkpoint lacks or has in other sizes
 };
 
-// What became of the weights of a sample, and of the tensors of a checkpoint.
+// Says what became of the weights of a sample, and of the tensors of a checkpoint.
 struct PutWeights {
   // A weight of which the checkpoint has a tensor of another form.
   struct Other {

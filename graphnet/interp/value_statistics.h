@@ -1,4 +1,4 @@
-// What is known of the elements of a value of a run, without LibTorch.
+// Describes the elements of a value of a run, without LibTorch.
 #ifndef GRAPHNET_INTERP_VALUE_STATISTICS_H_
 #define GRAPHNET_INTERP_VALUE_STATISTICS_H_
 

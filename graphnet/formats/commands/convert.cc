@@ -32,7 +32,7 @@ struct ConvertFlags : PaddleFlags {
   bool resume = false;
 };
 
-// What became of a sample.
+// Says what became of a sample.
 struct ConvertOutcome {
   Losses lost;
   Report weights;

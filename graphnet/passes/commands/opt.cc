@@ -279,7 +279,7 @@ absl::StatusOr<OptOutcome> RunOne(const std::string& path, const Output& out,
   return OptOne(path, out, pipeline, options, weights);
 }
 
-// What became of one of several samples.
+// Says what became of one of several samples.
 struct OptedSample {
   OptOutcome outcome;
   Report weights;

@@ -18,7 +18,7 @@ absl::Status SizeFollower::FollowWrite(Node* node, Extent* out) {
       !Of(args.back()).is_tensor()) {
     return absl::OkStatus();
   }
-  // What is written to, and how it comes from the dimensions of the tensor.
+  // The value that is written to, and how it comes from the dimensions of the tensor.
   std::vector<SubscriptDim> dims;
   if (args.size() == 3 && NameOf(*node) == "setitem") {
     std::optional<std::vector<SubscriptDim>> part = SubscriptDims(*node);

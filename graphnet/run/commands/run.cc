@@ -299,7 +299,7 @@ bool IsRandom(const Module& module) {
   });
 }
 
-// What became of one of several samples.
+// Says what became of one of several samples.
 struct RanSample {
   Report report;
   Table values = Table({});  // with --stats
