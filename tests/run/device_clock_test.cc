@@ -55,7 +55,7 @@ class DeviceClockTest : public ::testing::Test {
 };
 
 TEST_F(DeviceClockTest, TheCpuHasNone) {
-  DeviceClock clock(c10::Device(c10::DeviceType::CPU));
+  DeviceClock clock{c10::Device(c10::DeviceType::CPU)};
   EXPECT_FALSE(clock.is_there());
   clock.Start();
   clock.Stop();
