@@ -1,5 +1,5 @@
 // Writes the log of a benchmark: for each sample the lines that GraphNet's test_compiler prints, so
-// that all readers of its logs accept ours, and a line with its outcome (docs/evaluation.md).
+// that all readers of its logs accept ours, and a line with its outcome (docs/evaluation_reference.md).
 #ifndef GRAPHNET_EVALUATE_LOG_WRITER_H_
 #define GRAPHNET_EVALUATE_LOG_WRITER_H_
 

@@ -1,4 +1,4 @@
-// Computes the scores of a log (docs/evaluation.md). S(t) says how good the compiler is if outputs
+// Computes the scores of a log (docs/evaluation_reference.md). S(t) says how good the compiler is if outputs
 // are right within the tolerances of t. ES(t) also forgives failures from t = 1 on, class by class.
 #ifndef GRAPHNET_EVALUATE_SCORE_H_
 #define GRAPHNET_EVALUATE_SCORE_H_

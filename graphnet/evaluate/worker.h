@@ -1,4 +1,4 @@
-// A compiler in a process of its own: the requests to it and its answers (docs/evaluation.md has
+// A compiler in a process of its own: the requests to it and its answers (docs/evaluation_reference.md has
 // the contract). Errors are one line each:
 //  - FailedPrecondition: the worker says that the program does not compile;
 //  - Unavailable: it says that the program does not run, or that the inputs cannot be used;

@@ -1,6 +1,6 @@
 """Runs samples of Paddle, each once on drawn inputs: `convert --to paddle --paddle-python`.
 
-Answers requests like the workers of compilers (docs/evaluation.md): `prepare` reads the sample, an
+Answers requests like the workers of compilers (docs/evaluation_reference.md): `prepare` reads the sample, an
 absolute path of a folder, and draws its inputs; `run` runs it. Inputs follow the records of
 input_meta.py and weight_meta.py: their data, or integers between their bounds, or numbers with
 their mean and deviation.

@@ -175,8 +175,9 @@ void DeclareScore(CommandLine& command) {
       {"default", Interpretation::kDefault},
       {"mismatch_extended", Interpretation::kMismatchExtended},
       {"report", Interpretation::kReport}};
-  command.AddChoice("--interpretation", &options->score.interpretation, interpretations,
-                    "The t from which ES(t) forgives each class of failure: docs/evaluation.md");
+  command.AddChoice(
+      "--interpretation", &options->score.interpretation, interpretations,
+      "The t from which ES(t) forgives each class of failure: docs/evaluation_reference.md");
   command.AddOption("--svg", &options->svg, "Draw the curves and the speedups").TypeName("FILE");
   command
       .AddOption("--html", &options->html,

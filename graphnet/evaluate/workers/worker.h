@@ -1,5 +1,5 @@
 // The code that workers in C++ share: requests, answers, tensors in .safetensors files
-// (docs/evaluation.md). It is compiled when a backend is installed, so it uses nlohmann/json and
+// (docs/evaluation_reference.md). It is compiled when a backend is installed, so it uses nlohmann/json and
 // the standard library only, nothing of graphnet. Compilers' libraries throw exceptions.
 #ifndef GRAPHNET_EVALUATE_WORKERS_WORKER_H_
 #define GRAPHNET_EVALUATE_WORKERS_WORKER_H_

@@ -1,4 +1,4 @@
-"""The code that all workers in Python share: requests and answers (docs/evaluation.md).
+"""The code that all workers in Python share: requests and answers (docs/evaluation_reference.md).
 
     class MyWorker(worker.Worker):
         name = "mine"

@@ -9,7 +9,7 @@
 namespace graphnet {
 namespace {
 
-// A hidden command that `graphnet bench` starts (docs/evaluation.md).
+// A hidden command that `graphnet bench` starts (docs/evaluation_reference.md).
 void DeclareWorker(CommandLine& command) {
   auto backend = std::make_shared<std::string>();
   command.AddOption("BACKEND", backend.get(), "Which").Required().OneOf({"nope", "jit"});

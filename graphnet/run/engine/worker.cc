@@ -1,4 +1,4 @@
-// Workers that are the tool itself. They follow the protocol in docs/evaluation.md.
+// Workers that are the tool itself. They follow the protocol in docs/evaluation_reference.md.
 #include <sys/stat.h>
 #include <unistd.h>
 

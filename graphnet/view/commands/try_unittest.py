@@ -1,4 +1,4 @@
-"""Runs files that show --to unittest makes, as a worker of docs/evaluation.md does: `prepare` runs one."""
+"""Runs files that show --to unittest makes, as a worker of docs/evaluation_reference.md does: `prepare` runs one."""
 
 import json
 import os
