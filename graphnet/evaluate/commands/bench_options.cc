@@ -8,8 +8,9 @@ namespace graphnet {
 
 void AddExecOptions(CommandLine& command, BenchSettings* settings) {
   command
-      .AddOption("--exec", &settings->exec,
-                 "Command of backend exec, which keeps to the protocol in docs/evaluation_reference.md")
+      .AddOption(
+          "--exec", &settings->exec,
+          "Command of backend exec, which keeps to the protocol in docs/evaluation_reference.md")
       .TypeName("COMMAND");
   const std::map<std::string, ProgramForm> forms = {{"graphnet", ProgramForm::kSample},
                                                     {"pt2", ProgramForm::kPt2},
