@@ -170,6 +170,28 @@ Producer InOnePart(absl::string_view content) {
   return [content](const ByteSink& sink) { return sink(content); };
 }
 
+// Returns whether the path is a stream that whoever started the program has opened for it, as
+// <(COMMAND) of a shell is.
+bool IsOwnStream(absl::string_view path) {
+  if (path == "/dev/stdin") return true;
+  return absl::ConsumePrefix(&path, "/dev/fd/") || absl::ConsumePrefix(&path, "/proc/self/fd/");
+}
+
+// Reads to the end.
+absl::StatusOr<std::string> ReadStream(int fd, const std::string& name, size_t max_bytes) {
+  std::string content;
+  const auto read_some = [fd](char* to, size_t n, size_t) { return read(fd, to, n); };
+  for (std::string block(kBlock, '\0'); block.size() == kBlock;) {
+    RETURN_IF_ERROR(Fill(read_some, name, &block));
+    if (block.size() > max_bytes - content.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Printable(name, 1000), ": at most ", max_bytes, " bytes are read"));
+    }
+    content += block;
+  }
+  return content;
+}
+
 }  // namespace
 
 absl::StatusOr<InputFile> InputFile::Open(const std::string& path, Links links) {
@@ -201,23 +223,17 @@ absl::StatusOr<std::string> InputFile::Read(uint64_t offset, size_t bytes) const
 }
 
 absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes, Links links) {
-  if (path != "-") {
-    ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path, links));
-    if (file.size() <= max_bytes) return file.Read(0, static_cast<size_t>(file.size()));
-    return absl::InvalidArgumentError(absl::StrCat(Printable(path, 1000), ": ", file.size(),
-                                                   " bytes; at most ", max_bytes, " are read"));
+  if (path == "-") return ReadStream(STDIN_FILENO, kStandardInput, max_bytes);
+  if (IsOwnStream(path)) {
+    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return SystemError("cannot open", path);
+    const absl::Cleanup closer = [fd] { close(fd); };
+    return ReadStream(fd, path, max_bytes);
   }
-  std::string content;
-  const auto read_some = [](char* to, size_t n, size_t) { return read(STDIN_FILENO, to, n); };
-  for (std::string block(kBlock, '\0'); block.size() == kBlock;) {
-    RETURN_IF_ERROR(Fill(read_some, kStandardInput, &block));
-    if (block.size() > max_bytes - content.size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(kStandardInput, ": at most ", max_bytes, " bytes are read"));
-    }
-    content += block;
-  }
-  return content;
+  ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path, links));
+  if (file.size() <= max_bytes) return file.Read(0, static_cast<size_t>(file.size()));
+  return absl::InvalidArgumentError(absl::StrCat(Printable(path, 1000), ": ", file.size(),
+                                                 " bytes; at most ", max_bytes, " are read"));
 }
 
 absl::string_view WithoutTemporary(absl::string_view path) {

@@ -41,8 +41,9 @@ class InputFile {
   int fd_;
 };
 
-// Reads a regular file, or the standard input if the path is "-". NotFound if there is no such
-// file, InvalidArgument if it has more than `max_bytes`.
+// Reads a regular file, the standard input if the path is "-", or a stream that is open already
+// (/dev/stdin, /dev/fd/N). NotFound if there is no such file, InvalidArgument if it has more than
+// `max_bytes`.
 absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes,
                                      Links links = Links::kFollowed);
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "graphnet/base/status.h"
 
@@ -30,6 +31,32 @@ size_t EditDistance(absl::string_view a, absl::string_view b, size_t most) {
   return std::min(row[b.size()], most + 1);
 }
 
+namespace {
+
+// Returns whether `name` is `word` with letters left out after the first: attn for attention.
+bool Abbreviates(absl::string_view name, absl::string_view word) {
+  constexpr size_t kFewest = 3;  // fewer letters occur in too many words
+  if (name == word) return true;
+  if (name.size() < kFewest || name[0] != word[0]) return false;
+  for (const char c : word)
+    if (!name.empty() && name[0] == c) name.remove_prefix(1);
+  return name.empty();
+}
+
+// Returns whether the parts of `name` between dots abbreviate the last parts of `whole`.
+bool AbbreviatesEnd(absl::string_view name, absl::string_view whole) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(name, '.');
+  const std::vector<absl::string_view> words = absl::StrSplit(whole, '.');
+  if (parts.size() > words.size()) return false;
+  for (size_t i = 1; i <= parts.size(); ++i) {
+    const absl::string_view word = words[words.size() - i];
+    if (word.empty() || !Abbreviates(parts[parts.size() - i], word)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 absl::string_view NearMiss(absl::string_view name, absl::Span<const absl::string_view> names) {
   size_t best = 2 + name.size() / 5;
   absl::string_view nearest;
@@ -44,6 +71,8 @@ absl::string_view NearMiss(absl::string_view name, absl::Span<const absl::string
     absl::string_view before = candidate;
     if (absl::ConsumeSuffix(&before, name) && absl::EndsWith(before, ".")) return candidate;
   }
+  for (const absl::string_view candidate : names)
+    if (AbbreviatesEnd(name, candidate)) return candidate;
   return nearest;
 }
 

@@ -14,8 +14,9 @@ namespace graphnet {
 // most + 1 if the distance exceeds `most`.
 size_t EditDistance(absl::string_view a, absl::string_view b, size_t most);
 
-// Returns the name of `names` that `name` is probably a misspelling of, or one that ends with a dot
-// and `name`: m.layer.1 for layer.1. Returns an empty text if none is near.
+// Returns the name of `names` that `name` is probably a misspelling of; or one that ends with a dot
+// and `name`, m.layer.1 for layer.1; or one whose last words `name` abbreviates, m.0.attention for
+// 0.attn. Returns an empty text if none is near.
 absl::string_view NearMiss(absl::string_view name, absl::Span<const absl::string_view> names);
 
 // Returns the end of a message about an unknown name: "; did you mean NEAR MISS?" or an empty text.

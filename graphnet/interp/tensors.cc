@@ -8,6 +8,9 @@
 #include "ATen/Functions.h"
 #include "ATen/Parallel.h"
 #include "absl/strings/str_cat.h"
+#include "c10/core/Device.h"
+#include "c10/core/impl/DeviceGuardImplInterface.h"
+#include "c10/core/impl/VirtualGuardImpl.h"
 #include "graphnet/base/parallel.h"
 #include "graphnet/base/status.h"
 #include "graphnet/interp/inputs/elements.h"
@@ -15,6 +18,7 @@
 #include "graphnet/interp/torch/status.h"
 #include "graphnet/interp/torch/tensors.h"
 #include "graphnet/ir/annotation.h"
+#include "graphnet/ir/types.h"
 
 namespace graphnet {
 
@@ -94,7 +98,22 @@ absl::StatusOr<std::map<std::string, TensorData>> NameOutputs(
 }
 
 absl::StatusOr<c10::Device> ParseRunDevice(const std::string& text) {
-  return Guarded([&]() -> absl::StatusOr<c10::Device> { return c10::Device(text); });
+  if (!ParseDevice(text).has_value()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("device ", Printable(text), ": there is no such device; use cpu or cuda:0"));
+  }
+  return Guarded([&]() -> absl::StatusOr<c10::Device> {
+    const c10::Device device(text);
+    if (device.is_cpu()) return device;
+    const bool is_built_in = c10::impl::hasDeviceGuardImpl(device.type());
+    const int count = is_built_in ? c10::impl::VirtualGuardImpl(device.type()).deviceCount() : 0;
+    if (count > (device.has_index() ? device.index() : 0)) return device;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "device ", text, ": this LibTorch finds ", count, " devices of this kind",
+        is_built_in ? ""
+                    : absl::StrCat(", as it is built without ", c10::DeviceTypeName(device.type())),
+        "; use cpu"));
+  });
 }
 
 void SetNumThreads(int threads) {

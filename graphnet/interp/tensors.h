@@ -23,7 +23,7 @@ absl::StatusOr<c10::IValue> ToInput(at::Tensor tensor, const Node& placeholder);
 absl::StatusOr<std::map<std::string, TensorData>> NameOutputs(
     const std::vector<c10::IValue>& outputs);
 
-// Parses "cpu" or "cuda:0".
+// Parses "cpu" or "cuda:0". InvalidArgument if this LibTorch has no such device.
 absl::StatusOr<c10::Device> ParseRunDevice(const std::string& text);
 // Sets the number of threads that operators use. 0 stands for OMP_NUM_THREADS, or all cores.
 void SetNumThreads(int threads);

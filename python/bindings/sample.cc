@@ -44,9 +44,9 @@ void BindText(nb::class_<SampleObject>& cls, const char* name, std::string Sampl
 }
 
 // Texts of more lines than these are shortened in the middle.
-constexpr size_t kFirstLines = 150;
-constexpr size_t kLastLines = 50;
-constexpr size_t kMaxLineBytes = 2000;
+constexpr size_t kFirstLines = 40;
+constexpr size_t kLastLines = 20;
+constexpr size_t kMaxLineBytes = 200;
 
 // Returns a line without its end if it is long.
 std::string ShortLine(absl::string_view line) {

@@ -23,6 +23,15 @@ TEST(NearMissTest, TheNearestOrNone) {
   EXPECT_EQ(NearMissHint("xyz", {"show"}), "");
 }
 
+TEST(NearMissTest, AnAbbreviation) {
+  EXPECT_EQ(NearMiss("0.attn", {"m.0", "m.0.attention", "m.1.attention"}), "m.0.attention");
+  EXPECT_EQ(NearMiss("1.attn", {"m.0.attention", "m.11.attention"}), "");
+  EXPECT_EQ(NearMiss("attn", {"retention", "attribute"}), "");
+  EXPECT_EQ(NearMiss("0.a", {"m.0.attention"}), "");
+  EXPECT_EQ(NearMiss("m.0.attn", {"0.attention"}), "");
+  EXPECT_EQ(NearMiss("..attn", {"m..attention"}), "");
+}
+
 TEST(NearMissTest, TheEndOfALongerName) {
   EXPECT_EQ(NearMiss("layer.10", {"m.head", "m.layer.10", "n.layer.10"}), "m.layer.10");
   EXPECT_EQ(NearMiss("ayer.10", {"m.long.layer.10"}), "");

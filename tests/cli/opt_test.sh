@@ -51,6 +51,12 @@ cmp same.gn plain.gn || fail "--pass-limit 0 changed something"
 expect 0 "relu of relu" opt in.gn --passes="rewrite{rules=$rules}" -o ruled.gn
 ! grep -q "%again = torch.relu(%relu)" ruled.gn || fail "the rule was not applied"
 
+# --- Rules come from a stream that is open, too.
+expect 0 "relu of relu" opt in.gn --passes="rewrite{rules=/dev/stdin}" -o piped.gn <"$rules"
+cmp ruled.gn piped.gn || fail "the rules of the standard input do something else"
+expect 0 "relu of relu" opt in.gn --passes="rewrite{rules=/dev/fd/7}" -o piped.gn 7< <(cat "$rules")
+cmp ruled.gn piped.gn || fail "the rules of a pipe do something else"
+
 # --- For a rule that never matched, the standard error says why.
 cat >never.rules <<'END'
 rule never

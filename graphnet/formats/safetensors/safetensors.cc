@@ -290,14 +290,15 @@ using ReadRange = absl::FunctionRef<absl::StatusOr<SharedBytes>(uint64_t offset,
 
 absl::StatusOr<std::map<std::string, TensorData>> Parse(uint64_t size, ReadRange read) {
   const auto fail = [](absl::string_view what) { return absl::InvalidArgumentError(what); };
-  if (size < kSizeBytes) return fail("too short for the size of its header");
+  constexpr absl::string_view kNone = "not a safetensors file: ";
+  if (size < kSizeBytes) return fail(absl::StrCat(kNone, "too short for the size of its header"));
   ASSIGN_OR_RETURN(const SharedBytes size_bytes, read(0, kSizeBytes));
   uint64_t header_bytes = 0;
   for (size_t i = 0; i < kSizeBytes; ++i) {
     header_bytes |= static_cast<uint64_t>(static_cast<unsigned char>((*size_bytes)[i])) << (8 * i);
   }
   if (header_bytes > kMaxSafetensorsHeaderBytes) {
-    return fail(absl::StrCat("a header of ", header_bytes, " bytes, over the limit of ",
+    return fail(absl::StrCat(kNone, "a header of ", header_bytes, " bytes, over the limit of ",
                              kMaxSafetensorsHeaderBytes));
   }
   if (header_bytes > size - kSizeBytes) {
@@ -306,7 +307,8 @@ absl::StatusOr<std::map<std::string, TensorData>> Parse(uint64_t size, ReadRange
   }
   ASSIGN_OR_RETURN(const SharedBytes header_part, read(kSizeBytes, header_bytes));
   const absl::string_view header = *header_part;
-  if (header.empty() || header[0] != '{') return fail("the header does not begin with {");
+  if (header.empty() || header[0] != '{')
+    return fail(absl::StrCat(kNone, "the header does not begin with {"));
   HeaderHandler handler;
   if (!nlohmann::json::sax_parse(header.begin(), header.end(), &handler)) {
     return fail(absl::StrCat("header: ", handler.error().empty() ? "not JSON" : handler.error()));

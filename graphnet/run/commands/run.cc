@@ -37,6 +37,7 @@
 #include "graphnet/interp/inputs/draw.h"
 #include "graphnet/interp/inputs/example_input.h"
 #include "graphnet/ir/annotation.h"
+#include "graphnet/ir/text/printer.h"
 #include "graphnet/run/commands/run_cached.h"
 #include "graphnet/run/commands/run_outputs.h"
 #include "graphnet/run/commands/value_table.h"
@@ -260,9 +261,40 @@ size_t CountDrawn(const Module& module, const std::map<std::string, TensorData>&
   return drawn;
 }
 
+// The metas of the inputs by their names. A module keeps a meta when an input gets another one.
+using InputMetas = std::map<std::string, const TensorMeta*>;
+
+InputMetas MetasOfInputs(const Module& module) {
+  InputMetas metas;
+  for (const Node* node : module.main()->placeholders()) {
+    const TensorMeta* meta = node->tensor_meta();
+    if (meta != nullptr && meta->has_shape) metas.emplace(node->target(), meta);
+  }
+  return metas;
+}
+
+// Says which inputs have other sizes than the program was made with; empty if none has.
+std::string OtherSizes(const InputMetas& made_with, const TensorValues& given) {
+  std::string text;
+  for (const auto& [name, meta] : made_with) {
+    const auto value = given.find(name);
+    if (value == given.end()) continue;
+    const auto fits = [](const Dim& dim, int64_t size) { return dim.expr || dim.value == size; };
+    if (absl::c_equal(meta->shape, value->second.shape, fits)) continue;
+    absl::StrAppend(&text, "; the program was made with ", PrintTensorMeta(*meta), " for ",
+                    Printable(name));
+  }
+  return text.empty() ? text : absl::StrCat(text, ": the pass generalize-dims can free its sizes");
+}
+
+absl::Status WithEnd(const absl::Status& status, absl::string_view end) {
+  return absl::Status(status.code(), absl::StrCat(status.message(), end));
+}
+
 // A sample that is ready to run.
 struct ReadySample {
   Sample sample;
+  std::string other_sizes;  // end of the message if it does not run
   std::unique_ptr<ReadyProgram> program;
   double ms = 0;     // time to make it ready, without loading it and its inputs
   size_t drawn = 0;  // number of drawn weights
@@ -274,17 +306,20 @@ absl::StatusOr<ReadySample> Prepare(const std::string& path, const RunFlags& opt
   ReadySample made;
   ASSIGN_OR_RETURN(made.sample, LoadWithWeights(path, {.trust = options.trust, .weights = true},
                                                 *options.weights, weights));
+  const InputMetas made_with = MetasOfInputs(*made.sample.module);
   ASSIGN_OR_RETURN(auto values, ReadInputs(options.inputs, draw, &made.sample));
   RETURN_IF_ERROR(Annotate(CheckProgramInputs(made.sample, values), Printable(path, 1000)));
   made.drawn = CountDrawn(*made.sample.module, made.sample.weights);
+  made.other_sizes = OtherSizes(made_with, values);
   made.sample.weights.clear();
   const Clock::time_point before = Clock::now();
-  ASSIGN_OR_RETURN(made.program, engine.Prepare(*made.sample.module, std::move(values),
-                                                {.seed = options.seed,
-                                                 .device = options.device,
-                                                 .max_bytes = options.max_memory_mib > 0
-                                                                  ? options.max_memory_mib << 20
-                                                                  : draw.max_bytes}));
+  absl::StatusOr<std::unique_ptr<ReadyProgram>> program = engine.Prepare(
+      *made.sample.module, std::move(values),
+      {.seed = options.seed,
+       .device = options.device,
+       .max_bytes = options.max_memory_mib > 0 ? options.max_memory_mib << 20 : draw.max_bytes});
+  if (!program.ok()) return WithEnd(program.status(), made.other_sizes);
+  made.program = *std::move(program);
   made.ms = Milliseconds(Clock::now() - before);
   return made;
 }
@@ -403,8 +438,10 @@ absl::StatusOr<CommandResult> RunGraphs(RunFlags options) {
                                " weights are drawn, as their values are not there; --weights FILE "
                                "gives them"));
   }
-  ASSIGN_OR_RETURN(CommandResult result,
-                   RunAndReport(options, *made.program, std::move(ready), progress));
+  absl::StatusOr<CommandResult> ran =
+      RunAndReport(options, *made.program, std::move(ready), progress);
+  if (!ran.ok()) return WithEnd(ran.status(), made.other_sizes);
+  CommandResult result = *std::move(ran);
   if (!options.state.empty()) {
     ASSIGN_OR_RETURN(const TensorValues state, made.program->State());
     RETURN_IF_ERROR(WriteSafetensorsFile(state, options.state));
