@@ -297,8 +297,13 @@ DiffUnion UnionOf(const Module& b, const GraphDiff& diff) {
     there[x] = there.at(y);
     graphs[x->graph()] = there.at(y)->graph();
   }
+  absl::flat_hash_map<const Node*, const Difference*> removed;
   for (const Difference& difference : diff.differences) {
-    if (difference.b != nullptr) made.kinds[there.at(difference.b)] = difference.kind;
+    if (difference.b != nullptr) {
+      made.differences[there.at(difference.b)] = &difference;
+    } else {
+      removed[difference.a] = &difference;
+    }
   }
   for (const auto& [from, to] : graphs) {
     for (Node* node : from->nodes()) {
@@ -319,7 +324,8 @@ DiffUnion UnionOf(const Module& b, const GraphDiff& diff) {
       const InsertionGuard guard(to, before);
       Node* copy = to->CopyNodeFrom(*node, [&](Node* operand) { return there.at(operand); });
       there[node] = copy;
-      made.kinds[copy] = Difference::Kind::kRemoved;
+      if (const auto it = removed.find(node); it != removed.end())
+        made.differences[copy] = it->second;
     }
   }
   return made;

@@ -58,10 +58,10 @@ GraphDiff DiffModules(const Module& a, const Module& b, const DiffOptions& optio
 // A module for a picture of both sides of a diff: `b` with the nodes of `a` that `b` lacks.
 struct DiffUnion {
   std::unique_ptr<Module> module;  // the copy of `b` with the added nodes
-  // The kind of difference of each node of `module` that has one.
-  absl::flat_hash_map<const Node*, Difference::Kind> kinds;
+  // The difference of each node of `module` that has one; an element of the diff.
+  absl::flat_hash_map<const Node*, const Difference*> differences;
 };
-// Makes that module. `b` is the second module of the diff.
+// Makes that module. `b` is the second module of the diff, which must outlive the result.
 DiffUnion UnionOf(const Module& b, const GraphDiff& diff);
 
 // Prints a line for each difference, with the location of the node if it is known, and then a line

@@ -30,7 +30,11 @@ absl::StatusOr<std::string> DrawPicture(const Module& module, PictureForm form,
                                         const DrawingOptions& options) {
   ASSIGN_OR_RETURN(Picture picture, MakePicture(module, options.part));
   // A page folds modules; the other forms must collapse them.
-  if (form == PictureForm::kHtml) return WritePage(picture, LayOut(picture), options.depth);
+  if (form == PictureForm::kHtml) {
+    PageOptions page = options.page;
+    page.depth = options.depth;
+    return WritePage(picture, LayOut(picture), page);
+  }
   if (form == PictureForm::kModelExplorer) return WriteModelExplorer(picture);
   if (options.depth >= 0) picture = CollapsedBelow(picture, options.depth);
   return form == PictureForm::kSvg ? WriteSvg(picture, LayOut(picture)) : WriteDot(picture);

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "graphnet/ir/module.h"
+#include "graphnet/view/page.h"
 #include "graphnet/view/picture.h"
 
 namespace graphnet {
@@ -15,7 +16,8 @@ enum class PictureForm { kDot, kSvg, kHtml, kModelExplorer };
 
 struct DrawingOptions {
   PictureOptions part;
-  int depth = -1;  // modules nested deeper are one box, or folded in a page; -1: none
+  int depth = -1;    // modules nested deeper are one box, or folded in a page; -1: none
+  PageOptions page;  // for a page, whose `depth` is the one above
 
   bool is_given() const { return part.is_part() || depth >= 0; }
 };

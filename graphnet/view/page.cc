@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -29,7 +30,15 @@ std::string PlaceOf(const Node& node) {
   return Printable(text);
 }
 
-Json JsonOf(const Box& box, const BoxLayout& place, size_t style) {
+// Returns the module of a box, unless the label of its frame says it.
+std::string ModuleIn(const Picture& picture, const Box& box) {
+  if (box.node == nullptr) return "";
+  const Frame& frame = picture.frames[static_cast<size_t>(box.frame)];
+  std::string path = Printable(box.node->module_path(), kMaxLineBytes);
+  return frame.body == nullptr && path == frame.label ? "" : path;
+}
+
+Json JsonOf(const Picture& picture, const Box& box, const BoxLayout& place, size_t style) {
   const double value_width = kBoxValueLeft + TextWidth(box.value, kTextSize);
   const double width =
       place.shows_value ? std::max(place.width, place.width / 2 + value_width) : place.width;
@@ -39,7 +48,7 @@ Json JsonOf(const Box& box, const BoxLayout& place, size_t style) {
                      Json::Rounded(place.height + (place.shows_value ? kValueHeight : 0)),
                      box.used_outside ? 1 : 0,
                      box.node == nullptr ? "" : Printable(PrintNode(*box.node), kMaxLineBytes),
-                     box.node == nullptr ? "" : PlaceOf(*box.node)});
+                     box.node == nullptr ? "" : PlaceOf(*box.node), ModuleIn(picture, box)});
 }
 
 Json JsonOf(const Frame& frame, const FrameLayout& layout) {
@@ -62,7 +71,53 @@ Json JsonOf(const Frame& frame, const FrameLayout& layout) {
                        {"links", std::move(links)}});
 }
 
-std::string Data(const Picture& picture, const PictureLayout& layout, int depth) {
+// Returns the notes by the number of a box.
+Json Notes(const Picture& picture, const PageOptions& options) {
+  Json made = Json::Object();
+  if (options.notes.empty()) return made;
+  absl::flat_hash_set<const Node*> drawn;
+  for (const Box& box : picture.boxes) drawn.insert(box.node);
+  for (size_t b = 0; b < picture.boxes.size(); ++b) {
+    const Node* node = picture.boxes[b].node;
+    if (node == nullptr) continue;
+    Json lines = Json::List();
+    const auto add = [&](const Node* noted, const std::string& start) {
+      const auto it = options.notes.find(noted);
+      if (it == options.notes.end()) return;
+      for (const std::string& line : it->second)
+        lines.push_back(Printable(absl::StrCat(start, line), kMaxLineBytes));
+    };
+    add(node, "");
+    absl::flat_hash_set<const Node*> seen;
+    node->ForEachOperand([&](const Node* operand) {
+      if (!drawn.contains(operand) && seen.insert(operand).second)
+        add(operand, absl::StrCat("%", operand->name(), ": "));
+    });
+    if (!lines.elements().empty()) made[absl::StrCat(b)] = std::move(lines);
+  }
+  return made;
+}
+
+Json Columns(const NodeValues& values) {
+  Json made = Json::List();
+  for (const std::string& column : values.columns) made.push_back(Printable(column, kMaxLineBytes));
+  return made;
+}
+
+// Returns the rows of values by the number of a box.
+Json Values(const Picture& picture, const NodeValues& values) {
+  Json made = Json::Object();
+  for (size_t b = 0; b < picture.boxes.size() && !values.rows.empty(); ++b) {
+    const auto it = values.rows.find(picture.boxes[b].node);
+    if (it == values.rows.end()) continue;
+    Json& row = made[absl::StrCat(b)] = Json::List();
+    for (const Json& cell : it->second)
+      row.push_back(cell.text() == nullptr ? cell : Json(Printable(*cell.text(), kMaxLineBytes)));
+  }
+  return made;
+}
+
+std::string Data(const Picture& picture, const PictureLayout& layout, const PageOptions& options) {
   Json metrics = Json::Object({{"titleHeight", Json::Rounded(kTitleHeight)},
                                {"lineHeight", Json::Rounded(kLineHeight)},
                                {"boxPadding", Json::Rounded(kBoxPadding)},
@@ -89,24 +144,30 @@ std::string Data(const Picture& picture, const PictureLayout& layout, int depth)
   for (size_t b = 0; b < picture.boxes.size(); ++b) {
     const auto it = std::find(styles.begin(), styles.end(), &StyleOf(picture, picture.boxes[b]));
     const size_t style = static_cast<size_t>(it - styles.begin());
-    boxes.push_back(JsonOf(picture.boxes[b], layout.boxes[b], style).DumpForScript());
+    boxes.push_back(JsonOf(picture, picture.boxes[b], layout.boxes[b], style).DumpForScript());
   }
   for (size_t f = 0; f < picture.frames.size(); ++f)
     frames.push_back(JsonOf(picture.frames[f], layout.frames[f]).DumpForScript());
-  return absl::StrCat("{\"title\":", Json(picture.title).DumpForScript(), ",\"depth\":", depth,
-                      ",\"metrics\":", metrics.Dump(-1), ",\"styles\":", style_rows.DumpForScript(),
-                      ",\"boxes\":[", absl::StrJoin(boxes, ","), "],\"frames\":[",
-                      absl::StrJoin(frames, ","), "],\"arrows\":", arrows.Dump(-1), "}");
+  return absl::StrCat(
+      "{\"title\":", Json(picture.title).DumpForScript(), ",\"depth\":", options.depth,
+      ",\"marked\":", picture.marked ? "true" : "false", ",\"metrics\":", metrics.Dump(-1),
+      ",\"styles\":", style_rows.DumpForScript(), ",\"boxes\":[", absl::StrJoin(boxes, ","),
+      "],\"frames\":[", absl::StrJoin(frames, ","), "],\"arrows\":", arrows.Dump(-1),
+      ",\"notes\":", Notes(picture, options).DumpForScript(),
+      ",\"columns\":", Columns(options.values).DumpForScript(),
+      ",\"values\":", Values(picture, options.values).DumpForScript(), "}");
 }
 
 }  // namespace
 
-std::string WritePage(const Picture& picture, const PictureLayout& layout, int depth) {
+std::string WritePage(const Picture& picture, const PictureLayout& layout,
+                      const PageOptions& options) {
   // The inserted text is not searched again.
-  return absl::StrReplaceAll(PageText(),
-                             {{"@TITLE@", XmlText(picture.title)},
-                              {"@DATA@", Data(picture, layout, depth)},
-                              {"@SCRIPT@", absl::StrCat(ScriptText(), "\n", ControlsText())}});
+  return absl::StrReplaceAll(
+      PageText(),
+      {{"@TITLE@", XmlText(picture.title)},
+       {"@DATA@", Data(picture, layout, options)},
+       {"@SCRIPT@", absl::StrCat(ScriptText(), "\n", ValuesText(), "\n", ControlsText())}});
 }
 
 }  // namespace graphnet

@@ -1,13 +1,13 @@
 // The page of a picture: places the unfolded items (the data has rows and their order, see
-// layout.h) and draws the visible part. page_controls.js follows in the same script.
+// layout.h) and draws the visible part. page_values.js follows in the same script.
 'use strict';
 
 const data = JSON.parse(document.getElementById('data').textContent);
 const M = data.metrics;
 const BOX = 0, FRAME = 1, ENTRY = 2, EXIT = 3;  // LayoutItem::Kind; the last is a bend
 const FOLDED_HEIGHT = 34;
-const FEW = 400;    // limit of the boxes and folded modules at first, if modules allow,
-const MANY = 2000;  // and limit with the outermost modules open
+const FEW = 400;    // A picture of at most so many boxes opens unfolded.
+const FIRST = 100;  // A larger one opens with at most so many boxes and folded modules, if modules allow.
 const FEW_BODIES = 8;
 const SWEEPS = 8, FIRST_SWEEPS = 3, MIDDLE = 0.06, BEND_MIDDLE = 0.02, FRAME_MIDDLE = 0.5, ALMOST_STRAIGHT = 10;
 const MAX_HITS = 200;
@@ -20,7 +20,7 @@ const view = byId('view'), canvas = byId('graph'), map = byId('map');
 const boxes = data.boxes.map((b, i) => ({
   id: i, title: b[0], name: b[1], constants: b[2], parameters: b[3], value: b[4], frame: b[5],
   style: b[6], width: b[7], height: b[8], itemWidth: b[9], itemHeight: b[10], outside: b[11],
-  text: b[12], place: b[13], x: 0, y: 0, inputs: [], users: [],
+  text: b[12], place: b[13], module: b[14], notes: data.notes[i] ?? [], values: data.values[i] ?? [], x: 0, y: 0, inputs: [], users: [],
 }));
 const frames = data.frames.map((f, i) => {
   const items = [];
@@ -71,18 +71,19 @@ function foldDeeper(depth) {
 function foldAtFirst() {
   if (data.depth >= 0) return foldDeeper(data.depth);
   if (boxes.length <= FEW) return bodies > FEW_BODIES ? foldDeeper(1e9) : undefined;
-  const deepest = Math.max(...frames.map((f) => f.depth));
-  let depth = 0;
-  for (let d = 1; d <= deepest; ++d) {
-    foldDeeper(d);
-    let shown = 0;
-    for (const f of frames) {
-      if (isOpen(f.id)) shown += f.items.filter((i) => i.kind <= FRAME).length;
-    }
-    if (shown > (d === 1 ? MANY : FEW)) break;
-    depth = d;
+  // From the outermost on, the modules within one unfold together, or not at all.
+  for (const f of frames) f.folded = !isFixed(f);
+  const count = (f) => f.items.filter((i) => i.kind <= FRAME).length;
+  const inside = (f) => f.items.filter((i) => i.kind === FRAME).map((i) => frames[i.index]);
+  let shown = frames.filter(isFixed).reduce((sum, f) => sum + count(f), 0);
+  for (const waiting = frames.filter(isFixed); waiting.length > 0;) {
+    const within = inside(waiting.shift()).filter((f) => f.folded);
+    const more = within.reduce((sum, f) => sum + count(f) - 1, 0);
+    if (shown + more > FIRST) continue;
+    shown += more;
+    for (const f of within) f.folded = false;
+    waiting.push(...within);
   }
-  foldDeeper(depth);
 }
 
 // ---- Places, as layout.cc finds them ----
@@ -255,7 +256,7 @@ function chooseTheme() {
     edge: dark.matches ? '#8d9297' : '#777', far: dark.matches ? '#444' : '#ccc',
     frame: dark.matches ? 'rgba(255,255,255,.035)' : 'rgba(0,0,0,.03)',
     frameLine: dark.matches ? '#555' : '#b5b5b5', body: '#7659ad', folded: dark.matches ? '#2b4048' : '#d8e4e8',
-    foldedLine: '#5e7f8a',
+    foldedLine: '#5e7f8a', different: '#b3362a',
   };
 }
 
@@ -326,12 +327,12 @@ function rounded(c, x, y, w, h, r) {
 function drawBox(c, b) {
   const style = data.styles[b.style];
   if (camera.scale < 0.1 && b.id !== selected && !hitSet.has(b.id)) {
-    c.fillStyle = style[2];
+    c.fillStyle = colorOf(b, true);
     c.fillRect(b.x, b.y, b.width, Math.max(b.height, 0.5 / camera.scale));
     return;
   }
   rounded(c, b.x, b.y, b.width, b.height, 4);
-  c.fillStyle = dark.matches ? style[3] : style[1];
+  c.fillStyle = colorOf(b, false);
   c.fill();
   const isHit = hitSet.has(b.id);
   c.strokeStyle = b.id === selected ? theme.link : isHit ? theme.hit : style[2];
@@ -371,8 +372,8 @@ function drawFolded(c, f) {
   c.fillStyle = theme.folded;
   c.fill();
   const within = hits.some((h) => isIn(boxes[h].frame, f.id));
-  c.strokeStyle = within ? theme.hit : theme.foldedLine;
-  c.lineWidth = within ? 3 / Math.min(camera.scale, 1) : 1;
+  c.strokeStyle = within ? theme.hit : f.different > 0 ? theme.different : theme.foldedLine;
+  c.lineWidth = within || f.different > 0 ? 3 / Math.min(camera.scale, 1) : 1;
   c.stroke();
   c.lineWidth = 1;
   if (camera.scale < 0.35) return;
@@ -382,7 +383,7 @@ function drawFolded(c, f) {
   c.fillText(`▸ ${f.label}`, f.x + f.width / 2, f.y + 14);
   c.font = `10px ${FONT}`;
   c.fillStyle = theme.dim;
-  c.fillText(`${f.size} nodes`, f.x + f.width / 2, f.y + 27);
+  c.fillText(`${f.size} nodes${f.different > 0 ? `, ${f.different} differ` : ''}`, f.x + f.width / 2, f.y + 27);
 }
 
 function isIn(f, outer) {
@@ -495,12 +496,21 @@ function draw() {
 
 // The strip at the right shows the whole picture and marks its visible part.
 const strip = document.createElement('canvas');
+
+// Returns how many of its pixels stand for one of the picture, across and down. A small picture does not
+// fill the strip, or boxes would be bars.
+function mapScale(ratio) {
+  const across = map.clientWidth / Math.max(frames[0].width, 1);
+  const down = Math.min(map.clientHeight / Math.max(frames[0].height, 1), 1.5 * across);
+  return [across * ratio, down * ratio];
+}
+
 function drawMap() {
   const ratio = fitCanvas(map);
   strip.width = map.width;
   strip.height = map.height;
   const c = strip.getContext('2d');
-  const sx = map.width / Math.max(frames[0].width, 1), sy = map.height / Math.max(frames[0].height, 1);
+  const [sx, sy] = mapScale(ratio);
   const paint = (b, color) => {
     c.fillStyle = color;
     c.fillRect(b.x * sx, b.y * sy, Math.max(b.width * sx, ratio), Math.max(b.height * sy, ratio));
@@ -509,9 +519,10 @@ function drawMap() {
     for (const item of f.items) {
       if (item.kind === BOX) {
         const b = boxes[item.index];
-        paint(b, hitSet.has(b.id) ? theme.hit : data.styles[b.style][2]);
+        paint(b, hitSet.has(b.id) ? theme.hit : colorOf(b, true));
       } else if (item.kind === FRAME) {
-        if (frames[item.index].folded) paint(frames[item.index], theme.foldedLine); else walk(frames[item.index]);
+        const inner = frames[item.index];
+        if (inner.folded) paint(inner, inner.different > 0 ? theme.different : theme.foldedLine); else walk(inner);
       }
     }
   };
@@ -520,7 +531,7 @@ function drawMap() {
 
 function drawWindow(seen) {
   const c = map.getContext('2d');
-  const sx = map.width / Math.max(frames[0].width, 1), sy = map.height / Math.max(frames[0].height, 1);
+  const [sx, sy] = mapScale(window.devicePixelRatio || 1);
   c.clearRect(0, 0, map.width, map.height);
   c.drawImage(strip, 0, 0);
   c.strokeStyle = theme.link;

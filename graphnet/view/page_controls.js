@@ -78,6 +78,7 @@ function select(id) {
   const b = boxes[id], detail = byId('detail');
   detail.replaceChildren();
   element('h2', b.name || b.title, detail);
+  if (b.notes.length > 0) element('pre', b.notes.join('\n'), detail).className = 'note';
   if (b.text) element('pre', b.text, detail);
   const list = element('dl', undefined, detail);
   const say = (term, text) => {
@@ -85,11 +86,12 @@ function select(id) {
     element('dt', term, list);
     element('dd', text, list);
   };
-  const module = frames[b.frame].id > 0 && !frames[b.frame].body ? frames[b.frame].label : '';
+  const module = b.module || (b.frame > 0 && !frames[b.frame].body ? frames[b.frame].label : '');
   say('value', b.value);
   say('kind', data.styles[b.style][0]);
   say('module', module);
   say('place', b.place);
+  b.values.forEach((value, c) => { if (value !== null) say(data.columns[c], String(short(value))); });
   for (const [term, ids] of [['inputs', b.inputs], ['users', b.users]]) {
     if (ids.length === 0) continue;
     element('dt', term, list);
@@ -103,11 +105,22 @@ function select(id) {
 
 function search(text) {
   const wanted = text.trim().toLowerCase();
+  let fits = (s) => s.includes(wanted), wrong = '';
+  const pattern = /^\/(.+)\/$/.exec(text.trim());
+  if (pattern !== null) {
+    try {
+      const expression = new RegExp(pattern[1], 'i');
+      fits = (s) => expression.test(s);
+    } catch (error) {
+      fits = () => false;
+      wrong = error.message;
+    }
+  }
   hits = [];
-  if (wanted !== '') searched.forEach((s, i) => { if (s.includes(wanted)) hits.push(i); });
+  if (wanted !== '') searched.forEach((s, i) => { if (fits(s)) hits.push(i); });
   hitSet = new Set(hits);
   hitAt = -1;
-  byId('count').textContent = wanted === '' ? '' : `${hits.length} found`;
+  byId('count').textContent = wrong || (wanted === '' ? '' : `${hits.length} found`);
   const list = byId('hits');
   list.replaceChildren();
   hits.slice(0, MAX_HITS).forEach((id, k) => {
@@ -127,6 +140,42 @@ function showHit(k) {
   byId('count').textContent = `${hitAt + 1} of ${hits.length}`;
   goTo(hits[hitAt]);
 }
+
+// ---- What differs, and values ----
+
+function step(by) {
+  if (stops.length === 0) return;
+  stopAt = stopAt < 0 && by < 0 ? stops.length - 1 : (stopAt + by + stops.length) % stops.length;
+  goTo(stops[stopAt]);
+  sayStop();
+}
+
+function sayStop() {
+  const value = scale !== null && stopAt >= 0 ? `: ${short(boxes[stops[stopAt]].values[scale.column])}` : '';
+  const what = scale === null ? 'differ' : 'values, largest first';
+  byId('stop').textContent = stopAt < 0 ? `${stops.length} ${what}` : `${stopAt + 1} of ${stops.length}${value}`;
+}
+
+function fillStops() {
+  byId('stops').hidden = stops.length === 0 && scales.every((s) => s === null);
+  byId('column').hidden = scales.every((s) => s === null);
+  const option = (text, value) => { element('option', text, byId('column')).value = value; };
+  option(data.marked ? 'Colour: what differs' : 'Colour: kind of call', -1);
+  for (const s of scales) if (s !== null) option(`Colour: ${s.name}`, s.column);
+  byId('column').value = scale === null ? -1 : scale.column;
+  sayStop();
+}
+
+byId('previous').onclick = () => step(-1);
+byId('next').onclick = () => step(1);
+byId('column').onchange = (e) => {
+  scale = scales[e.target.value] ?? null;
+  findStops();
+  sayStop();
+  fillLegend();
+  drawMap();
+  redraw();
+};
 
 // ---- The mouse and the keys ----
 
@@ -179,8 +228,9 @@ canvas.addEventListener('wheel', (e) => {
 }, {passive: false});
 
 function jump(e) {
-  camera.x = room() / 2 - e.offsetX / map.clientWidth * frames[0].width * camera.scale;
-  camera.y = canvas.clientHeight / 2 - e.offsetY / map.clientHeight * frames[0].height * camera.scale;
+  const [across, down] = mapScale(1);
+  camera.x = room() / 2 - e.offsetX / across * camera.scale;
+  camera.y = canvas.clientHeight / 2 - e.offsetY / down * camera.scale;
   redraw();
 }
 map.onpointerdown = (e) => { map.setPointerCapture(e.pointerId); jump(e); };
@@ -203,6 +253,8 @@ window.onkeydown = (e) => {
   if (e.key === 'f') fit();
   if (e.key === '+' || e.key === '=') zoomMiddle(1.3);
   if (e.key === '-') zoomMiddle(1 / 1.3);
+  if (e.key === 'n') step(1);
+  if (e.key === 'p') step(-1);
 };
 // Within another page, this one may have no size at first.
 let seen = canvas.clientWidth > 0;
@@ -218,6 +270,13 @@ dark.onchange = () => { chooseTheme(); fillLegend(); drawMap(); redraw(); };
 
 function fillLegend() {
   byId('legend').replaceChildren();
+  if (scale !== null) {
+    element('span', `${short(scale.low)} `, byId('legend'));
+    element('i', undefined, byId('legend')).className = 'range';
+    byId('legend').lastChild.style.background = `linear-gradient(90deg, ${shade(0)}, ${shade(1)})`;
+    element('span', ` ${short(scale.high)}`, byId('legend'));
+    return;
+  }
   for (const style of data.styles) {
     const entry = element('span', undefined, byId('legend'));
     entry.className = 'swatch';
@@ -236,15 +295,14 @@ fillLegend();
 foldAtFirst();
 layOut();
 openView();
+fillStops();
 // A comparison of two graphs or runs opens at the first difference.
-const DIFFERENT = ['different', 'removed', 'added', 'changed'];
-const firstDifferent = boxes.findIndex((b) => DIFFERENT.includes(data.styles[b.style][0]));
-if (firstDifferent >= 0) goTo(firstDifferent);
+if (scale === null) step(1);
 draw();
 
 // For tests: the places of items, and the time that a whole drawing takes.
 window.picture = {
-  data, boxes, frames, camera, search, showHit, toggle, goTo, isOpen,
-  selected: () => selected, hits: () => hits, drawn: () => drawn, opened: performance.now(),
+  data, boxes, frames, camera, search, showHit, toggle, goTo, isOpen, step,
+  selected: () => selected, hits: () => hits, stops: () => stops, colorOf, drawn: () => drawn, opened: performance.now(),
   timeDraw: () => { const start = performance.now(); draw(); return performance.now() - start; },
 };

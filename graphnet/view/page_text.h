@@ -9,7 +9,8 @@ namespace graphnet {
 // Return the files of this folder.
 absl::string_view PageText();      // page.html
 absl::string_view ScriptText();    // page.js
-absl::string_view ControlsText();  // page_controls.js, which follows it
+absl::string_view ValuesText();    // page_values.js, which follows it
+absl::string_view ControlsText();  // page_controls.js, which is the last
 
 }  // namespace graphnet
 

@@ -497,7 +497,7 @@ std::string Page(const SampleObject& self, const std::string& title, int depth,
       LongCall(Locks(object), [&object, title, depth, module]() -> absl::StatusOr<std::string> {
         ASSIGN_OR_RETURN(const Picture picture,
                          MakePicture(object.module(), {.title = title, .module = module}));
-        return WritePage(picture, LayOut(picture), depth);
+        return WritePage(picture, LayOut(picture), {.depth = depth});
       }));
 }
 

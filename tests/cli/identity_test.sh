@@ -64,6 +64,8 @@ code 1 "$graphnet" diff --normal-form --format dot a.gn c.gn
 grep -q '#fcf0c3' out.txt || fail "a changed node is yellow"
 code 1 "$graphnet" diff a.gn b.gn --picture d.svg
 [ -s d.svg ] || fail "a picture"
+code 1 "$graphnet" diff a.gn b.gn --picture d.html
+grep -qE '"notes":\{"[0-9]+":\["' d.html || fail "what differs on a page"
 code 2 "$graphnet" diff a.gn nowhere.gn
 code 2 "$graphnet" diff a.gn b.gn --picture d.txt
 

@@ -65,6 +65,11 @@ EOF
 grep -q '^<svg xmlns=' a.svg && grep -q '>alpha=2</text>' a.svg || { echo "FAILED: svg" >&2; exit 1; }
 "$graphnet" show in/a.txt -o a.html
 grep -q '<title>a.txt</title>' a.html || { echo "FAILED: html" >&2; exit 1; }
+"$graphnet" run in/a.txt --stats --csv >values.csv
+"$graphnet" show in/a.txt --data values.csv -o values.html
+grep -q '"columns":\["target","module","dtype","shape","min","max",' values.html || { echo "FAILED: values" >&2; exit 1; }
+"$graphnet" run in/a.txt --profile-by node --json | "$graphnet" show in/a.txt --data - -o values.html
+grep -q '"columns":\["ms","num_calls"\],"values":{"' values.html || { echo "FAILED: profile" >&2; exit 1; }
 "$graphnet" show in/a.txt --format model-explorer >a.json
 grep -q '^{"label":"a.txt","graphs":\[{"id":"a.txt","nodes":\[{"id":"0","label":"x"' a.json || { cat a.json; exit 1; }
 "$graphnet" show in/a.txt --format dot --around mul:0 | grep -c '^  n[0-9]* \[label' >out.txt
@@ -77,6 +82,7 @@ refused() {
 }
 refused "in/a.txt: range 1:9: the graph has 5 operators" --format svg --range 1:9
 refused "in/a.txt: there is no node mull; did you mean mul?" --format svg --around mull
+refused "--data is for pages: -o FILE.html" --format svg --data values.csv
 refused "--around and --depth are for pictures (--format svg|html|dot|model-explorer, or -o FILE.svg), --range and --module for pictures and text; to cut a sample, use graphnet subgraph" --depth 1
 
 "$graphnet" stats in/a.txt | sed 's/[0-9.]* KiB in memory, [0-9]* bytes a node/SIZE/' >out.txt

@@ -6,10 +6,11 @@
     check_pages.py corpus CORPUS [--query CALL] [--out FOLDER]
     check_pages.py notebook [NAME] [--out FOLDER]
 
-`pictures`: what `graphnet show` and `diff` draw of graphs of 10, 1,000 and 10,000 nodes, with modules and
-without, one whose names are attacks, and the samples given. Of each page: opens within 3 s; a frame is drawn
-within 100 ms, one with all of it in view within 500 ms; search finds and shows a node; a module folds, unfolds
-and keeps its place. Of each SVG in our own layout: Chromium reads it, and text stays within its box.
+`pictures`: what `graphnet show` and `diff` draw of graphs of 10, 400, 5,000 and 10,000 nodes, with modules and
+without, one whose names are attacks, and the samples given. Of each page: opens within 3 s, and within 1.5 s up
+to 5,000 nodes; of more than 400 nodes, modules are folded at first; a frame is drawn within 100 ms, one with all
+of it in view within 500 ms; search, also by a regular expression, finds and shows a node; a module folds,
+unfolds and keeps its place; n and p lead through differences and values. Of each SVG in our own layout: Chromium reads it, and text stays within its box.
 
 `score`: what `graphnet score --html` and `--svg` write of two made-up logs (make_score_log.py), one of names
 that are attacks, and one of 100,000 samples: the table filters, sorts and shows more; a failure class leads to
@@ -46,6 +47,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "evaluate")
 import make_score_log  # noqa: E402
 
 MAX_OPEN_S = 3
+MAX_READY_S = 1.5  # of up to 5,000 nodes
 
 
 class BrowserChecks:
@@ -253,6 +255,15 @@ class Pictures(BrowserChecks):
         if boxes < 0:
             return self.check(f"{name}: the page does not run: {self.driver.get_log('browser')}", False)
         self.shoot(name + ".png")
+        ready = self.js("window.picture.opened / 1000")
+        self.check(f"{name}: ready in {MAX_READY_S} s: {ready:.2f}", ready < MAX_READY_S or boxes > 5000)
+        unfolded = self.js("window.picture.frames.filter((f) => f.id > 0 && !f.folded).length")
+        modules = self.js("window.picture.frames.length") - 1
+        shown = self.js("window.picture.drawn()")
+        if boxes <= 400:
+            self.check(f"{name}: all of a small graph is unfolded", unfolded == modules)
+        elif modules > 0:
+            self.check(f"{name}: a large graph is folded at first: {shown} shown", shown <= 100 and unfolded < modules)
         first = self.js("Math.max(...[1, 2, 3].map(() => window.picture.timeDraw()))")
         # All of it, unfolded and in view: the most there is to draw.
         start = time.monotonic()
@@ -267,10 +278,21 @@ class Pictures(BrowserChecks):
         self.check(f"{name}: frame in {MAX_DRAW_MS} ms", first < MAX_DRAW_MS)
         self.check(f"{name}: frame of all in {MAX_DRAW_ALL_MS} ms", whole < MAX_DRAW_ALL_MS)
 
+        # By a regular expression, and by one that is wrong.
+        field = self.driver.find_element(By.ID, "search")
+        for pattern, found in (("/./", boxes), ("/^.*\\bno such name/", 0)):
+            field.send_keys(pattern)
+            self.check(f"{name}: {pattern} finds {found}", self.js("window.picture.hits().length") == found)
+            field.clear()
+        field.send_keys("/a(/")
+        self.check(f"{name}: a wrong one is refused",
+                   "nvalid regular expression" in self.driver.find_element(By.ID, "count").text)
+        field.clear()
+        field.send_keys(" ", Keys.BACKSPACE)
+
         # Search for the last node by its name: found, shown, in the middle.
         last = boxes - 2 if boxes > 2 else 0
         wanted = self.js("window.picture.boxes[arguments[0]].name || window.picture.boxes[arguments[0]].title", last)
-        field = self.driver.find_element(By.ID, "search")
         field.send_keys(wanted, Keys.ENTER)
         hits = self.js("window.picture.hits()")
         self.check(f"{name}: search finds {wanted}", last in hits)
@@ -320,11 +342,12 @@ class Pictures(BrowserChecks):
         self.check_quiet(name)
 
     def differences(self):
-        """A page of two graphs opens at what differs."""
+        """A page of two graphs opens at what differs, says what, and leads to the next."""
         text = transformer(1000, True)
         (self.out / "before.txt").write_text(text)
         at = text.rindex("torch.nn.functional.gelu")
-        (self.out / "after.txt").write_text(text[:at] + "torch.nn.functional.relu" + text[at + 24:])
+        text = text[:at] + "torch.nn.functional.relu" + text[at + 24:]
+        (self.out / "after.txt").write_text(text.replace("1e-05", "0.01", 1))
         path = self.out / "differences.html"
         subprocess.run([self.graphnet, "diff", self.out / "before.txt", self.out / "after.txt", "--picture", path],
                        stdout=subprocess.DEVNULL)
@@ -335,7 +358,41 @@ class Pictures(BrowserChecks):
         self.check(f"differences: opens at one: {chosen}, {style}", chosen >= 0 and style in ("removed", "added", "changed"))
         x, y = self.point((False, max(chosen, 0)))
         self.check("differences: it is in view", abs(x) < 600 and abs(y) < 430)
+        said = self.driver.find_element(By.ID, "detail").text
+        self.check(f"differences: what changed is said: {said}", "(eps): 1e-05 became 0.01" in said)
+        body = self.driver.find_element(By.TAG_NAME, "body")
+        for key, wanted in (("n", "gelu became"), ("n", "(eps)"), ("p", "gelu became"), ("p", "(eps)")):
+            body.send_keys(key)
+            said = self.driver.find_element(By.ID, "detail").text
+            self.check(f"differences: {key} leads to {wanted}: {said}", wanted in said)
+        self.check("differences: a folded module says that it has some",
+                   self.js("window.picture.frames[0].different") == 2)
+        self.shoot("differences.png")
         self.check_quiet("differences")
+
+    def values(self):
+        """A page with values of one's own shows them, colours by them, and leads from the largest on."""
+        (self.out / "valued.txt").write_text(transformer(400, True))
+        rows = ["node,ms,why"] + [f"q{i},{i + 1},{ATTACKS[1]}" for i in range(5)]
+        (self.out / "values.csv").write_text("\n".join(rows))
+        path, _ = self.show(self.out / "valued.txt", "values.html", "--data", self.out / "values.csv")
+        self.driver.get_log("browser"), self.driver.get_log("performance")
+        self.driver.get(path.as_uri())
+        body = self.driver.find_element(By.TAG_NAME, "body")
+        for key, name, value in (("n", "q4", "5"), ("n", "q3", "4"), ("p", "q4", "5")):
+            body.send_keys(key)
+            said = self.driver.find_element(By.ID, "detail").text
+            self.check(f"values: {key} leads to {name}: {said}",
+                       said.startswith(name) and re.search(rf"^ms\n?\s*{value}$", said, re.M) and ATTACKS[1] in said)
+        colors = self.js("""['q0', 'q4', 'k0'].map((n) => window.picture.colorOf(
+            window.picture.boxes.find((b) => b.name === n), false))""")
+        self.check(f"values: three colours: {colors}", len(set(colors)) == 3)
+        self.shoot("values.png")
+        self.js("""(() => { const c = document.getElementById('column'); c.value = -1;
+                   c.dispatchEvent(new Event('change')); })()""")
+        colors = self.js("['q0', 'q4'].map((n) => window.picture.colorOf(window.picture.boxes.find((b) => b.name === n), false))")
+        self.check(f"values: kinds again: {colors}", len(set(colors)) == 1)
+        self.check_quiet("values")
 
     def svg(self, sample, name, *options):
         path, wrote = self.show(sample, name + ".svg", *options)
@@ -477,12 +534,13 @@ class CorpusPages(BrowserChecks):
 
 def check_pictures(checks, args):
     inputs = {"hostile": hostile()}
-    for nodes in (10, 1000, 10000):
+    for nodes in (10, 400, 5000, 10000):
         inputs[f"modules_{nodes}"] = transformer(nodes, True)
         inputs[f"flat_{nodes}"] = transformer(nodes, False)
     for name, text in inputs.items():
         (checks.out / f"{name}.txt").write_text(text)
     checks.differences()
+    checks.values()
     for path in [*(checks.out / f"{name}.txt" for name in inputs), *args.samples]:
         name = pathlib.Path(path).stem
         checks.page(path, name)

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
+#include "graphnet/base/json.h"
 #include "graphnet/ir/graph.h"
 #include "graphnet/ir/module.h"
 #include "graphnet/view/dot.h"
@@ -126,7 +127,9 @@ TEST(Forms, HostileNames) {
     EXPECT_LT(svg.size(), 20'000);
     EXPECT_FALSE(absl::StrContains(svg, "<script"));
     EXPECT_FALSE(absl::StrContains(svg, "<img"));
-    const std::string page = WritePage(picture, layout);
+    const std::string page = WritePage(
+        picture, layout,
+        {.notes = {{y, {attack}}}, .values = {{attack}, {{y, {Json(attack)}}, {z, {Json(2)}}}}});
     // Otherwise browsers ignore the page's security policy.
     EXPECT_TRUE(absl::StartsWith(page, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"));
     EXPECT_EQ(Count(page, "<script"), 2);
@@ -136,6 +139,8 @@ TEST(Forms, HostileNames) {
     const auto data = nlohmann::json::parse(DataOf(page), nullptr, /*allow_exceptions=*/false);
     EXPECT_FALSE(data.is_discarded()) << DataOf(page).substr(0, 2000);
     EXPECT_EQ(data["boxes"].size(), 4);
+    EXPECT_EQ(data["notes"].size(), 1);
+    EXPECT_EQ(data["values"].size(), 2);
     const std::string explorer = WriteModelExplorer(picture);
     EXPECT_FALSE(nlohmann::json::parse(explorer, nullptr, false).is_discarded());
     EXPECT_LT(explorer.size(), 200'000);
@@ -273,6 +278,35 @@ TEST(Forms, MarksInsteadOfKinds) {
   for (const Box& box : picture.boxes) meanings.push_back(StyleOf(picture, box).meaning);
   EXPECT_THAT(meanings, ElementsAre("not compared", "equal", "different", "not compared"));
   EXPECT_THAT(WriteSvg(picture, LayOut(picture)), HasSubstr(StyleOf(Mark::kDifferent).fill));
+}
+
+TEST(Forms, WhatAPageSaysOfNodes) {
+  const ParsedModule module = Parse(R"(graphnet.module 1
+
+graph @forward(%x, %w : f32[8] as torch.nn.parameter.Parameter) {
+  %a = torch.add(%x, %w) in layer.norm
+  %b = torch.relu(%a) in layer.norm
+  %c = torch.neg(%b)
+  return (%c,)
+}
+end
+)");
+  const auto node = [&](absl::string_view name) {
+    for (const Node* found : module->main()->nodes()) {
+      if (found->name() == name) return found;
+    }
+    return static_cast<const Node*>(nullptr);
+  };
+  const Picture picture = PictureOf(*module);
+  const auto data = nlohmann::json::parse(DataOf(WritePage(
+      picture, LayOut(picture),
+      {.notes = {{node("w"), {"meta: f32[4] became f32[8]"}}, {node("b"), {"one", "two"}}},
+       .values = {{"ms", "why"}, {{node("a"), {Json(0.5), Json()}}}}})));
+  // Boxes: x, a, b, c, output. The parameter has none.
+  EXPECT_EQ(data["notes"], nlohmann::json::parse(R"({"1": ["%w: meta: f32[4] became f32[8]"],
+                                                     "2": ["one", "two"]})"));
+  EXPECT_EQ(data["columns"], nlohmann::json::parse(R"(["ms", "why"])"));
+  EXPECT_EQ(data["values"], nlohmann::json::parse(R"({"1": [0.5, null]})"));
 }
 
 TEST(Forms, ModelExplorer) {

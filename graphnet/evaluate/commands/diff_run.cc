@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <string>
@@ -99,6 +100,25 @@ Report ReportOf(const ComparedValues& values, absl::string_view what) {
   return report;
 }
 
+// Returns what a page says of each value.
+NodeValues ValuesOf(const RunComparison& compared) {
+  NodeValues made = {
+      {"largest difference", "mean difference", "of the largest element", "value of A"}, {}};
+  for (const ComparedValue& value : compared.values) {
+    std::vector<Json>& row = made.rows[value.b];
+    if (const auto& difference = value.difference; difference.has_value()) {
+      for (const double size : {difference->largest, difference->mean, difference->relative()})
+        row.push_back(std::isfinite(size) ? Json(size) : Json(absl::StrCat(size)));
+    } else if (value.equal) {
+      row = {0.0, 0.0, 0.0};
+    } else {
+      row.resize(3);
+    }
+    row.emplace_back(absl::StrCat("%", value.a->name()));
+  }
+  return made;
+}
+
 absl::StatusOr<CommandResult> DiffRunGraphs(const DiffRunFlags& options) {
   ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
   engine->SetNumThreads(options.threads);
@@ -128,6 +148,7 @@ absl::StatusOr<CommandResult> DiffRunGraphs(const DiffRunFlags& options) {
     drawing.part.title = absl::StrCat(BaseName(options.b), " against ", BaseName(options.a));
     for (const ComparedValue& value : compared.values)
       drawing.part.marks[value.b] = value.equal ? Mark::kEqual : Mark::kDifferent;
+    drawing.page.values = ValuesOf(compared);
     ASSIGN_OR_RETURN(
         const std::string drawn,
         DrawPicture(*b.module, PictureFormOf(options.picture).value_or(PictureForm::kSvg),

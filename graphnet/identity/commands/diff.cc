@@ -70,6 +70,15 @@ KindText TextOf(Difference::Kind kind) {
   return {};
 }
 
+Mark MarkOf(Difference::Kind kind) {
+  switch (kind) {
+    case Difference::Kind::kRemoved: return Mark::kRemoved;
+    case Difference::Kind::kAdded: return Mark::kAdded;
+    case Difference::Kind::kChanged: return Mark::kChanged;
+  }
+  return Mark::kSame;
+}
+
 Json NodeJson(const Node& node) {
   Json made;
   made["name"] = node.name();
@@ -166,11 +175,10 @@ absl::StatusOr<std::string> Draw(const Module& b, const GraphDiff& diff, Picture
   drawing.part.title = absl::StrCat(BaseName(options.b), " against ", BaseName(options.a));
   for (const Graph* graph : both.module->graphs()) {
     for (const Node* node : graph->nodes()) {
-      const auto it = both.kinds.find(node);
-      drawing.part.marks[node] = it == both.kinds.end()                     ? Mark::kSame
-                                 : it->second == Difference::Kind::kRemoved ? Mark::kRemoved
-                                 : it->second == Difference::Kind::kAdded   ? Mark::kAdded
-                                                                            : Mark::kChanged;
+      const auto it = both.differences.find(node);
+      drawing.part.marks[node] =
+          it == both.differences.end() ? Mark::kSame : MarkOf(it->second->kind);
+      if (it != both.differences.end()) drawing.page.notes[node] = it->second->what;
     }
   }
   return DrawPicture(*both.module, form, drawing);

@@ -57,6 +57,7 @@ struct ShowFlags {
   std::string out = "-";
   Form form = Form::kAuto;
   DrawingOptions drawing;
+  std::string data;  // a file of values of nodes; empty: none
   bool shapes = false;
   bool fused = false;
   bool bound = false;
@@ -68,6 +69,7 @@ struct ShowFlags {
 
 // A picture of more nodes is long.
 constexpr size_t kManyNodes = 1000;
+constexpr size_t kMaxDataBytes = size_t{256} << 20;
 
 std::optional<PictureForm> PictureOf(const ShowFlags& options) {
   switch (options.form) {
@@ -93,6 +95,18 @@ void FindTypes(Sample* sample) {
 
 // Returns whether operators that make one kernel are grouped.
 bool HasGroups(const ShowFlags& options) { return options.fused || options.form == Form::kLoops; }
+
+// Reads the values that a page shows.
+absl::StatusOr<NodeValues> ReadValues(const std::string& path, const Module& module) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxDataBytes));
+  ASSIGN_OR_RETURN(NodeValues values, ParseNodeValues(text, Printable(path, 1000), module));
+  if (values.unknown > 0) {
+    PrintNote(absl::StrCat(Printable(path, 1000), ": ", values.unknown,
+                           values.unknown == 1 ? " row is" : " rows are",
+                           " of no node of the graph; the first is of ", values.first_unknown));
+  }
+  return values;
+}
 
 absl::StatusOr<std::string> Shown(const Sample& sample, const ShowFlags& options) {
   if (const std::optional<PictureForm> picture = PictureOf(options)) {
@@ -185,6 +199,8 @@ absl::StatusOr<CommandResult> Show(ShowFlags options) {
         "svg|html|dot|model-explorer, or -o FILE.svg), --range and --module for pictures and "
         "text; to cut a sample, use graphnet subgraph");
   }
+  if (!options.data.empty() && picture != PictureForm::kHtml)
+    return absl::InvalidArgumentError("--data is for pages: -o FILE.html");
   if ((options.fused && options.form != Form::kPir) ||
       ((options.bound || options.group.has_value()) && options.form != Form::kLoops)) {
     return absl::InvalidArgumentError(
@@ -210,6 +226,9 @@ absl::StatusOr<CommandResult> Show(ShowFlags options) {
     }
   }
   if (options.shapes) RETURN_IF_ERROR(FindShapes(&sample));
+  if (!options.data.empty()) {
+    ASSIGN_OR_RETURN(options.drawing.page.values, ReadValues(options.data, *sample.module));
+  }
   const PictureOptions& part = options.drawing.part;
   if (is_text && part.is_part()) {
     ASSIGN_OR_RETURN(sample, PartOf({.range = part.range, .module = part.module}, &sample));
@@ -259,6 +278,9 @@ void DeclareShow(CommandLine& command) {
   command.AddFlag("--shapes", &options->shapes,
                   "Add the shape and dtype of each value, inferred as in graphnet shapes");
   AddDrawingOptions(command, &options->drawing);
+  command.AddOption("--data", &options->data,
+                    "Show the values of a table at each node, and as colours (html): CSV or JSON "
+                    "by the name of a node, such as run --stats --csv prints");
   command
       .AddFlag("--runnable", &options->runnable,
                "Add functions that run the graph (python), and write weights and inputs to "
