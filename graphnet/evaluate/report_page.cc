@@ -13,6 +13,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/evaluate/page_text.h"
 #include "graphnet/evaluate/plot.h"
+#include "graphnet/evaluate/speed_summary.h"
 
 namespace graphnet {
 namespace {
@@ -57,9 +58,11 @@ Json JsonOf(const LoggedSample& sample) {
 
 Json JsonOf(const Curve& curve, size_t i) {
   const Scores& scores = curve.scores;
-  Json json = Json::Object({{"name", Printable(curve.log.name)},
-                            {"color", CurveColor(i)},
-                            {"file", Printable(curve.log.file, kMaxPathBytes)}});
+  Json json = Json::Object(
+      {{"name", Printable(curve.log.name)},
+       {"color", CurveColor(i)},
+       {"file", Printable(curve.log.file, kMaxPathBytes)},
+       {"sentence", Sentence(Printable(curve.log.name), Summarize(curve.log.samples))}});
   Json& config = json["config"] = Json::List();
   for (const auto& [key, value] : curve.log.config)
     config.push_back(Json::List({Printable(key), Printable(value)}));

@@ -5,14 +5,18 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
 #include "graphnet/evaluate/log_writer.h"
 #include "graphnet/evaluate/plot.h"
+#include "graphnet/evaluate/speed_summary.h"
 #include "gtest/gtest.h"
 #include "tests/base/status_matchers.h"
 #include "tests/evaluate/samples.h"
 
 namespace graphnet {
 namespace {
+
+using testing::HasSubstr;
 
 Curve CurveOf(const std::string& text, const std::string& file, const ScoreOptions& options = {}) {
   auto log = ParseLog(text, file);
@@ -42,6 +46,48 @@ TEST(ReportPageTest, NamesStayText) {
   EXPECT_FALSE(absl::StrContains(page, "src="));
   EXPECT_FALSE(absl::StrContains(page, "href="));
   EXPECT_EQ(Count(WritePlots(curves), "<script"), 0);
+}
+
+TEST(ReportPageTest, OpensWithASentence) {
+  std::string text;
+  for (int i = 1; i <= 7; ++i)
+    absl::StrAppend(&text, WriteLog(MakeSample(absl::StrCat("a", i), 0.5 * i, -5)));
+  absl::StrAppend(&text, WriteLog(MakeSample("close", 9, -4)),
+                  WriteLog(MakeFailure("b", Outcome::kCompileFail)));
+  // The sign test drops no value of seven: the chance that all are on one side is 1/64.
+  EXPECT_THAT(
+      WriteReportPage({CurveOf(text, "one.log")}, {}),
+      HasSubstr("one is right on 7 of 9 samples (t = −5), and faster than eager on 5 of them, "
+                "slower on 1 and as fast on 1; the median speedup is 2 (95 %: 0.5 to 3.5)."));
+  EXPECT_THAT(
+      WriteReportPage({CurveOf(WriteLog(MakeFailure("b", Outcome::kCompileFail)), "two.log")}, {}),
+      HasSubstr("two is right on none of 1 samples"));
+}
+
+TEST(SpeedSummaryTest, WinsAreBeyondTheSpread) {
+  std::vector<LoggedSample> samples(4);
+  for (LoggedSample& sample : samples) sample.correct_levels = 0xFFFF;
+  const double speedups[] = {1.1, 1.2, 0.9, 0.8}, lows[] = {0.9, 1.1, 0.8, 0.7},
+               highs[] = {1.3, 1.3, 1.1, 0.9};
+  for (int i = 0; i < 4; ++i) {
+    samples[i].speedup = speedups[i];
+    samples[i].speedup_low = lows[i];
+    samples[i].speedup_high = highs[i];
+  }
+  SpeedSummary summary = Summarize(samples);
+  EXPECT_EQ(summary.right, 4);
+  EXPECT_EQ(summary.faster, 1);
+  EXPECT_EQ(summary.slower, 1);
+  EXPECT_EQ(summary.as_fast, 2);
+  EXPECT_DOUBLE_EQ(summary.median, 1);
+  EXPECT_FALSE(summary.interval.has_value());  // of four, all are on one side too often
+  samples.resize(100, samples[0]);
+  for (int i = 0; i < 100; ++i) samples[i].speedup = i + 1;
+  summary = Summarize(samples);
+  ASSERT_TRUE(summary.interval.has_value());
+  // The 40th and the 61st, as tables of the sign test have it.
+  EXPECT_EQ(summary.interval->low, 40);
+  EXPECT_EQ(summary.interval->high, 61);
 }
 
 TEST(PlotTest, DrawsEachLevelOfEachCurve) {

@@ -459,6 +459,9 @@ class ScorePage(BrowserChecks):
         self.check(f"{name}: nothing wider than the page",
                    self.js("document.documentElement.scrollWidth <= document.documentElement.clientWidth"))
 
+        sentences = self.js("[...document.querySelectorAll('#sentences p')].map((p) => p.textContent)")
+        self.check(f"{name}: opens with a sentence for each log: {sentences}",
+                   len(sentences) == len(logs) and all("the median speedup is" in text for text in sentences))
         # The table.
         every = self.counted()
         outcome = self.js("[...document.querySelector('#outcome').options].map((o) => o.text)")
