@@ -7,9 +7,11 @@ import gzip
 import io
 import pathlib
 import re
+import subprocess
 import tarfile
 
 DOC = pathlib.Path("/usr/share/doc")
+ABSEIL = pathlib.Path("/usr/include/absl")
 
 
 def number(path, pattern):
@@ -17,6 +19,14 @@ def number(path, pattern):
     if not found:
         raise SystemExit(f"pack: {path} has no {pattern}")
     return found[1]
+
+
+def abseil(archives):
+    """Returns Abseil as it was compiled against, for systems that have another one."""
+    files = {f"abseil/include/absl/{file.relative_to(ABSEIL)}": file for file in ABSEIL.rglob("*")
+             if file.suffix in (".h", ".inc")}
+    files.update({f"abseil/lib/{archive.name}": archive for archive in archives})
+    return {path: (file.read_bytes(), False) for path, file in files.items()}
 
 
 def closure(roots, headers):
@@ -49,6 +59,9 @@ def main():
     said = number(headers["graphnet/base/version.h"], r'kVersion\[\] = "(.*)"')
     if said != args.version:
         raise SystemExit(f"pack: packaging/BUILD.bazel says {args.version}, base/version.h {said}")
+    architecture = subprocess.run(["gcc", "-print-multiarch"], capture_output=True, text=True,
+                                  check=True).stdout.strip()
+    archives = sorted(pathlib.Path("/usr/lib", architecture).glob("libabsl_*.a"))
     protobuf = int(number("/usr/include/google/protobuf/stubs/common.h",
                           r"GOOGLE_PROTOBUF_VERSION (\d+)"))
     values = {
@@ -56,10 +69,12 @@ def main():
         "ABI": args.version.rpartition(".")[0],
         "LIBTORCH_VERSION": number(args.libtorch_version, r'^ +"(\d+\.\d+)\.\d+"'),
         "ABSL_VERSION": number("/usr/include/absl/base/config.h", r"ABSL_LTS_RELEASE_VERSION (\d+)"),
+        "ABSL_ARCHIVES": " ".join(f"-l:{archive.name}" for archive in archives),
         "PROTOBUF_VERSION": f"{protobuf // 1000000}.{protobuf // 1000 % 1000}",
     }
 
-    content = {}  # path in the tarball: (bytes, whether it is a program), or what it links to
+    # Path in the tarball: (bytes, whether it is a program), or what it links to.
+    content = abseil(archives)
     for entry in args.file:
         source, _, path = entry.partition("=")
         if path.endswith("/"):  # an archive, whose files go into a folder

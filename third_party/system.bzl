@@ -81,6 +81,15 @@ cc_library(
 )
 """
 
+_OWN_LIBRARY = """
+cc_library(
+    name = "archives",
+    hdrs = glob(["include/**"]),
+    includes = ["include"],
+    linkopts = {linkopts},
+)
+"""
+
 def _library_folder(rctx):
     """The folder of the compiler's own architecture, as /usr/lib/x86_64-linux-gnu."""
     result = rctx.execute(["gcc", "-print-multiarch"])
@@ -98,12 +107,18 @@ def _write_source(rctx, package):
     rctx.file("debian_source", rctx.execute(query).stdout if rctx.which(query[0]) else "")
 
 def _system_library_impl(rctx):
-    _check_installed(rctx, "/usr/include/" + rctx.attr.header, rctx.attr.package)
-    _write_source(rctx, rctx.attr.package)
-
     build_files = {"": _BUILD_HEADER}
     deps = []
-    if rctx.attr.archive_prefix:
+    own = rctx.path(Label("//:WORKSPACE")).dirname.get_child(rctx.attr.own) if rctx.attr.own else None
+    if own and own.exists:
+        rctx.symlink(own.get_child("include"), "include")
+        archives = sorted([str(file) for file in own.get_child("lib").readdir()])
+        build_files[""] += _OWN_LIBRARY.format(linkopts = ["-Wl,--start-group"] + archives + ["-Wl,--end-group", "-lpthread"])
+        deps = ["//:archives"]
+    else:
+        _check_installed(rctx, "/usr/include/" + rctx.attr.header, rctx.attr.package)
+        _write_source(rctx, rctx.attr.package)
+    if rctx.attr.archive_prefix and not deps:
         # Static, so that a program neither loads nor relocates some seventy
         # small shared libraries each time it starts.
         archives = sorted([
@@ -134,6 +149,7 @@ _system_library = repository_rule(
         "archive_prefix": attr.string(doc = "Link all static libraries whose names start so, as one group."),
         "header": attr.string(mandatory = True, doc = "A header of the library, below /usr/include."),
         "libraries": attr.string_list_dict(mandatory = True, doc = "Labels, each with its link flags."),
+        "own": attr.string(doc = "A folder of the tarball that has the library; it comes first where it is."),
         "package": attr.string(mandatory = True, doc = "The Debian package."),
     },
     local = True,
@@ -192,6 +208,7 @@ def system_repositories():
         archive_prefix = "libabsl_",
         header = "absl/base/config.h",
         libraries = _ABSL,
+        own = "abseil",
         package = "libabsl-dev",
     )
     maybe(

@@ -89,8 +89,7 @@ calls_commands() {
     grep -q '"equal": false' "$scratch/called" && grep -q 'exit code 1' "$scratch/called"
 }
 
-cp -r "$project/examples/consumer-bazel" "$scratch/bazel"
-for kind in cmake pkgconfig; do
+for kind in bazel cmake pkgconfig; do
   cp -r "$folder/examples/consumer-$kind" "$scratch/$kind"
   chmod -R u+w "$scratch/$kind"
 done
@@ -135,7 +134,15 @@ links_without_overflow() {
       -Wl,-rpath,"$scratch/abseil:$folder/lib" $flags &&
     env -i "$scratch/old_abseil" "$project/samples/vit.pb" >/dev/null
 }
-if command -v pkg-config >/dev/null; then
+# The system has the Abseil that the libraries were built with; otherwise theirs is taken.
+abseil_fits() {
+  PKG_CONFIG_PATH=$folder/lib/pkgconfig pkg-config --exists graphnet-core
+}
+kinds=(-abseil)  # endings of packages of pkg-config
+own_headers=(-I "$folder/abseil/include")
+if command -v pkg-config >/dev/null && abseil_fits; then
+  kinds=("" -abseil)
+  own_headers=()
   check "the library links without HashTableSizeOverflow" links_without_overflow
 fi
 
@@ -154,6 +161,8 @@ if command -v cmake >/dev/null; then
   check "CMake builds with static core" made_by_cmake static -Dgraphnet_STATIC=ON
   check "what CMake built, static" surgery "$scratch/cmake-static/surgery"
   check "commands, static" calls_commands "$scratch/cmake-static/commands"
+  check "CMake builds with the tarball's Abseil" made_by_cmake own -Dgraphnet_OWN_ABSEIL=ON
+  check "what CMake built, with the tarball's Abseil" surgery "$scratch/cmake-own/surgery"
   check "CMake's histogram of operators" bash -c \
     "env -i '$scratch/cmake-shared/histogram' '$project/samples/vit.pb' | grep -qE '^ +[0-9]+  aten.linear.default'"
   check "CMake's program that folds batch norms" bash -c \
@@ -184,8 +193,8 @@ fi
 
 if command -v g++ >/dev/null; then
   plugin_builds() {
-    clean g++ -std=c++20 -O2 -shared -fPIC -I "$folder/include" "$project/examples/plugin.cc" \
-      -o "$scratch/libchain.so"
+    clean g++ -std=c++20 -O2 -shared -fPIC -I "$folder/include" "$folder/examples/plugin.cc" \
+      "${own_headers[@]}" -o "$scratch/libchain.so"
   }
   plugin_works() {
     printf 'chain\nrelu\ntanh\n' >"$scratch/net.chain"
@@ -203,14 +212,16 @@ fi
 if command -v pkg-config >/dev/null; then
   made_by_make() {
     clean PKG_CONFIG_PATH="$folder/lib/pkgconfig" LIBTORCH="$libtorch" \
-      make -C "$scratch/pkgconfig" "$1"
+      make -B -C "$scratch/pkgconfig" "$1" KIND="$kind"
   }
-  check "pkg-config: core" made_by_make surgery
-  check "what make built" surgery "$scratch/pkgconfig/surgery"
-  if [ -n "$libtorch" ]; then
-    check "pkg-config: torch" made_by_make run
-    check "what make built with torch" run "$scratch/pkgconfig/run"
-  fi
+  for kind in "${kinds[@]}"; do
+    check "pkg-config: graphnet-core$kind" made_by_make surgery
+    check "what make built" surgery "$scratch/pkgconfig/surgery"
+    if [ -n "$libtorch" ]; then
+      check "pkg-config: graphnet-torch$kind" made_by_make run
+      check "what make built with torch" run "$scratch/pkgconfig/run"
+    fi
+  done
 fi
 
 # --- Bazel ---------------------------------------------------------------------
