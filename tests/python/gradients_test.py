@@ -11,12 +11,14 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 from typing import Any
 
 import torch
 
 import graphnet_ir
 from graphnet_ir.gradients import Compared
+from graphnet_ir.gradients.batch import _Process
 from graphnet_ir.gradients.differentiating import _compared
 from graphnet_ir.gradients.refusal import Refusal
 
@@ -321,6 +323,50 @@ class Batch(unittest.TestCase):
         self.assertIn("; 2 runs at other sizes", compared.stdout)
         self.call("in", "-o", "fixed", "--no-symbols")
         self.assertEqual(self.rows("fixed")["a"]["symbols"], [])
+
+    def test_symbols_that_end_the_process(self) -> None:
+        self.write(a=graphnet_ir.parse(SYMBOLIC))
+        # A process that ends whenever symbols are to be kept.
+        (self.folder / "sitecustomize.py").write_text("""import os
+import sys
+if "-m" in sys.orig_argv:
+    from graphnet_ir.gradients import differentiating
+    original = differentiating.differentiate_sample
+    def stand_in(sample, symbols=True, **options):
+        if symbols:
+            os._exit(3)
+        return original(sample, symbols=symbols, **options)
+    if "graphnet_ir.gradients.worker" in sys.orig_argv:
+        differentiating.differentiate_sample = stand_in
+""")
+        with unittest.mock.patch.dict(os.environ, PYTHONPATH=str(self.folder)):
+            done = self.call("in", "-o", "out")
+        self.assertIn("0 keep their symbols as sizes; 1 have the sizes of the example alone", done.stdout)
+        row = self.rows()["a"]
+        self.assertEqual((row["symbols"], row["values"]), ([], 4))
+        self.assertIn("with symbols, it ends the process: ", row["fixed"])
+
+    def test_symbols_that_exceed_a_limit(self) -> None:
+        folder = self.folder / "work"
+        folder.mkdir()
+        (folder / "claim0").touch()
+        process = _Process.__new__(_Process)
+        process.__dict__.update(ended=False, _folder=str(folder), _seconds=1e9, _number=None, _begun=0.0,
+                                _done=0, _has_symbols=False)
+        told = ['{"begin": 0}', '{"symbols": 0}']
+        process._group = unittest.mock.Mock(code=None)
+        process._group.drain.side_effect = lambda: (told, True)
+        process._group.over.return_value = ("time", "more than 3 seconds")
+        self.assertEqual(process.look(), [])
+        self.assertEqual((folder / "fixed0").read_text(),
+                         "with symbols, it exceeds the limit of time: more than 3 seconds")
+        self.assertFalse((folder / "claim0").exists())
+        # Without symbols, it is refused.
+        (folder / "claim0").touch()
+        told.pop()
+        process.ended = False
+        ((number, row),) = process.look()
+        self.assertEqual((number, row["cause"]), (0, "exceeds the limit of time"))
 
     def test_a_benchmark_takes_both_halves(self) -> None:
         self.write(a=self.good())

@@ -217,6 +217,7 @@ class _Process:
         self._number: int | None = None
         self._begun = 0.0
         self._done = 0
+        self._has_symbols = False  # those of the sample are to be kept
         own = os.path.join(folder, f"process{len(os.listdir(folder))}")
         os.makedirs(own)
         self._log = os.path.join(own, "log.txt")
@@ -235,6 +236,9 @@ class _Process:
             told = json.loads(line)
             if "begin" in told:
                 self._number, self._begun = told["begin"], time.monotonic()
+                self._has_symbols = False
+            elif "symbols" in told:
+                self._has_symbols = True
             else:
                 rows.append((self._number, told["row"]))
                 self._number = None
@@ -246,17 +250,31 @@ class _Process:
             return rows  # type: ignore[return-value]
         self.close()
         if self._number is not None:
+            if over is None:
+                cause, message = "ends the process", self._how()
+            else:
+                cause, message = f"exceeds the limit of {over[0]}", over[1]
             if over is None and self._done and self._group.code != 0:
                 # Earlier samples may be to blame: a fresh process tries it again.
-                os.unlink(worker.claim_of(self._folder, self._number))
-            elif over is not None:
-                rows.append((self._number, _refused(f"exceeds the limit of {over[0]}", over[1])))
+                self._gives_back(self._number)
+            elif self._has_symbols:
+                # At the sizes of its example, it may do better.
+                with open(
+                    worker.fixed_of(self._folder, self._number), "w", encoding="utf-8"
+                ) as file:
+                    file.write(f"with symbols, it {cause}: {message}")
+                self._gives_back(self._number)
             else:
-                rows.append((self._number, _refused("ends the process", self._how())))
+                rows.append((self._number, _refused(cause, message)))
         elif over is not None or self._group.code != 0:
             if not self._done and not rows:
                 raise made_error("internal", f"a process does not start: {self._how()}")
         return rows  # type: ignore[return-value]
+
+    def _gives_back(self, number: int) -> None:
+        """Lets a fresh process claim a sample."""
+        shutil.rmtree(os.path.join(self._folder, f"made{number}"), ignore_errors=True)
+        os.unlink(worker.claim_of(self._folder, number))
 
     def _how(self) -> str:
         code = self._group.code or 0

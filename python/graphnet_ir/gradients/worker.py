@@ -2,7 +2,7 @@
 
 FOLDER/work.json has the samples and the options. The process takes one sample after the other, which
 it claims by a file, so that several processes share the work. To the descriptor TOLD it writes a line
-of JSON when it begins a sample, and one with the result. It may be killed at any moment.
+of JSON when it begins a sample, one if it keeps symbols, and one with the result. It may be killed at any moment.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 from graphnet_ir.gradients.made import Gradients
@@ -25,6 +26,11 @@ WORK = "work.json"
 def claim_of(folder: str, number: int) -> str:
     """Returns the file that a process makes to claim a sample."""
     return os.path.join(folder, f"claim{number}")
+
+
+def fixed_of(folder: str, number: int) -> str:
+    """Returns the file that says why a sample is differentiated without its symbols, if it is."""
+    return os.path.join(folder, f"fixed{number}")
 
 
 def place_of(folder: str, number: int, tree: str) -> str:
@@ -40,8 +46,13 @@ def _claims(folder: str, number: int) -> bool:
     return True
 
 
-def differentiated(path: str, number: int, folder: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Differentiates a sample, writes the graphs, and returns the row of the result."""
+def differentiated(
+    path: str, number: int, folder: str, options: dict[str, Any], begins_symbols: Callable[[], None]
+) -> dict[str, Any]:
+    """Differentiates a sample, writes the graphs, and returns the row of the result.
+
+    begins_symbols: is called if symbols of the sample are to be kept.
+    """
     import graphnet_ir
     from graphnet_ir.gradients.differentiating import differentiate_sample
     from graphnet_ir.gradients.refusal import Refusal, first_line
@@ -53,7 +64,15 @@ def differentiated(path: str, number: int, folder: str, options: dict[str, Any])
             sample = graphnet_ir.load(path)
         except graphnet_ir.Error as error:
             raise Refusal("cannot be read", str(error)) from error
+        why = ""
+        if os.path.exists(fixed_of(folder, number)):
+            options = {**options, "symbols": False}
+            with open(fixed_of(folder, number), encoding="utf-8") as file:
+                why = file.read()
+        elif options["symbols"] and sample.module.symbols:
+            begins_symbols()
         made = differentiate_sample(sample, **options)
+        made = dataclasses.replace(made, fixed=why or made.fixed)
         try:
             _write(made, folder, number)
         except (graphnet_ir.Error, Refusal) as error:
@@ -118,7 +137,9 @@ def main() -> None:
     for number, path in enumerate(work["paths"]):
         if _claims(folder, number):
             tell(begin=number)
-            tell(number=number, row=differentiated(path, number, folder, work["options"]))
+            begins_symbols = functools.partial(tell, symbols=number)
+            row = differentiated(path, number, folder, work["options"], begins_symbols)
+            tell(number=number, row=row)
 
 
 if __name__ == "__main__":
