@@ -14,10 +14,12 @@
 #include "graphnet/formats/pt2/input_structure.h"
 #include "graphnet/formats/pt2/tree_spec.h"
 #include "graphnet/interp/executable.h"
+#include "graphnet/interp/tensors.h"
 #include "graphnet/interp/torch/status.h"
 #include "graphnet/interp/torch/tensors.h"
 #include "graphnet/interp/torch/types.h"
 #include "graphnet/interp/torch/values.h"
+#include "graphnet/passes/pipeline.h"
 
 namespace graphnet {
 namespace {
@@ -141,11 +143,57 @@ size_t NumLeaves(const Argument& structure) {
   return sum;
 }
 
+// Runs a module without inputs on the values of its attributes.
+absl::StatusOr<std::map<std::string, TensorData>> RunOnce(
+    const Module& module, const std::map<std::string, TensorData>& values, c10::Device device) {
+  CompileOptions compile;
+  compile.device = device;
+  for (const auto& [name, data] : values) {
+    ASSIGN_OR_RETURN(compile.attributes[name], ToTensor(data, device));
+  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<Executable> executable, Compile(module, compile));
+  ASSIGN_OR_RETURN(const std::vector<IValue> outputs, executable->Run({}));
+  return NameOutputs(outputs);
+}
+
+// Returns the sample without the calls that each run would repeat: those that change nothing, and
+// those that depend on weights and constants alone. No bit of a result changes.
+absl::StatusOr<Sample> Optimised(const Sample& sample, c10::Device device) {
+  Sample made;
+  made.module = sample.module->Clone();
+  made.weights = sample.weights;
+  ASSIGN_OR_RETURN(const Pipeline pipeline,
+                   ParsePipeline("remove-aliases,fold-constants{values=true},dce"));
+  PipelineOptions options;
+  options.run_constants = [device](const Module& module, const auto& values) {
+    return RunOnce(module, values, device);
+  };
+  RETURN_IF_ERROR(RunPipeline(pipeline, &made, options).status());
+  return made;
+}
+
+absl::StatusOr<std::map<std::string, at::Tensor>> AttributesOf(const Sample& sample,
+                                                               c10::Device device) {
+  std::map<std::string, at::Tensor> tensors;
+  for (const Attribute& attribute : sample.module->attributes()) {
+    const auto value = sample.weights.find(std::string(attribute.name));
+    if (value == sample.weights.end()) continue;  // It may not be read.
+    absl::StatusOr<at::Tensor> tensor = ToTensor(value->second, device);
+    if (!tensor.ok()) return Annotate(tensor.status(), Printable(attribute.name));
+    tensors.emplace(attribute.name, *std::move(tensor));
+  }
+  return tensors;
+}
+
 class Runner final : public ModelRunner {
  public:
-  Runner(Sample sample, CompileOptions compile)
+  // `program` is what runs; it computes what `sample` does. `state` has the attributes of `sample`.
+  Runner(Sample sample, std::unique_ptr<const Module> program, CompileOptions compile,
+         std::map<std::string, at::Tensor> state)
       : sample_(std::move(sample)),
+        program_(std::move(program)),
         compile_(std::move(compile)),
+        state_(std::move(state)),
         writes_state_(WritesState(*sample_.module)) {
     for (const Node* node : sample_.module->main()->placeholders())
       inputs_.emplace_back(node->target());
@@ -153,7 +201,7 @@ class Runner final : public ModelRunner {
 
   // Compiles the first executable, so that a program that cannot run fails before any call.
   absl::Status Start() {
-    ASSIGN_OR_RETURN(auto executable, Compile(*sample_.module, compile_));
+    ASSIGN_OR_RETURN(auto executable, Compile(program(), compile_));
     idle_.push_back(std::move(executable));
     absl::StatusOr<pt2::InputStructure> structure = pt2::ReadInputStructure(sample_);
     if (structure.ok()) {
@@ -199,7 +247,7 @@ class Runner final : public ModelRunner {
     std::unique_lock<std::mutex> alone(state_mutex_, std::defer_lock);
     if (writes_state_) alone.lock();
     std::map<std::string, TensorData> state;
-    for (const auto& [name, tensor] : compile_.attributes) {
+    for (const auto& [name, tensor] : state_) {
       ASSIGN_OR_RETURN(state[name], ToTensorData(tensor));
     }
     return state;
@@ -278,11 +326,15 @@ class Runner final : public ModelRunner {
         return executable;
       }
     }
-    return Compile(*sample_.module, compile_);
+    return Compile(program(), compile_);
   }
 
+  const Module& program() const { return program_ != nullptr ? *program_ : *sample_.module; }
+
   const Sample sample_;
-  const CompileOptions compile_;  // whose attributes all executables share
+  const std::unique_ptr<const Module> program_;  // null: that of sample_
+  const CompileOptions compile_;                 // whose attributes all executables share
+  const std::map<std::string, at::Tensor> state_;
   const bool writes_state_;
   std::vector<std::string> inputs_;
   std::optional<pt2::InputStructure> structure_;
@@ -297,15 +349,19 @@ class Runner final : public ModelRunner {
 absl::StatusOr<std::unique_ptr<ModelRunner>> ModelRunner::Make(Sample sample, c10::Device device) {
   CompileOptions compile;
   compile.device = device;
-  for (const Attribute& attribute : sample.module->attributes()) {
-    const auto value = sample.weights.find(std::string(attribute.name));
-    if (value == sample.weights.end()) continue;  // It may not be read.
-    absl::StatusOr<at::Tensor> tensor = ToTensor(value->second, device);
-    if (!tensor.ok()) return Annotate(tensor.status(), Printable(attribute.name));
-    compile.attributes.emplace(attribute.name, *std::move(tensor));
+  ASSIGN_OR_RETURN(auto state, AttributesOf(sample, device));
+  compile.attributes = state;
+  std::unique_ptr<const Module> program;
+  if (absl::StatusOr<Sample> optimised = Optimised(sample, device); optimised.ok()) {
+    std::erase_if(optimised->weights,
+                  [&](const auto& weight) { return state.contains(weight.first); });
+    ASSIGN_OR_RETURN(auto computed, AttributesOf(*optimised, device));
+    compile.attributes.merge(computed);
+    program = std::move(optimised->module);
   }
   sample.weights.clear();
-  auto runner = std::make_unique<Runner>(std::move(sample), std::move(compile));
+  auto runner = std::make_unique<Runner>(std::move(sample), std::move(program), std::move(compile),
+                                         std::move(state));
   RETURN_IF_ERROR(runner->Start());
   return runner;
 }

@@ -22,8 +22,9 @@ namespace graphnet {
 // A program that is ready to run. All functions may be called from any number of threads.
 class ModelRunner {
  public:
-  // Compiles a program, and takes the values of attributes from `sample`. Returns the errors of
-  // Compile (executable.h).
+  // Compiles a program, and takes the values of attributes from `sample`. Calls that change nothing,
+  // such as dropouts outside of training, and calls that depend on weights alone do not run again in
+  // each call; no bit of a result changes. Returns the errors of Compile (executable.h).
   static absl::StatusOr<std::unique_ptr<ModelRunner>> Make(
       Sample sample, c10::Device device = c10::Device(c10::kCPU));
   virtual ~ModelRunner() = default;

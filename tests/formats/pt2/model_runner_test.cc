@@ -53,6 +53,44 @@ bool SameBits(const IValue& a, const at::Tensor& b) {
   return a.isTensor() && at::equal(a.toTensor(), b);
 }
 
+TEST(ModelRunner, WhatDependsOnWeightsAloneIsComputedOnceAndStateStays) {
+  const auto module = ParseModule(R"(graph @forward(%x : f32[2, 3]) {
+  %w = get_attr w : f32[4, 3]
+  %count = get_attr count : f32[]
+  %scaled = aten.mul.Tensor(%w, 3.0) : f32[4, 3]
+  %turned = aten.t.default(%scaled) : f32[3, 4]
+  %kept = aten.dropout.default(%x, 0.5, False) : f32[2, 3]
+  %y = aten.mm.default(%kept, %turned) : f32[2, 4]
+  %next = aten.add_.Tensor(%count, 1.0) : f32[]
+  %z = aten.add.Tensor(%y, %next) : f32[2, 4]
+  return (%z,)
+}
+attribute w : f32[4, 3]
+attribute count : f32[]
+)",
+                                  "test");
+  ASSERT_OK(module);
+  Sample sample;
+  sample.module = (*module)->Clone();
+  at::manual_seed(1);
+  const at::Tensor w = at::randn({4, 3}), x = at::randn({2, 3});
+  sample.weights["w"] = *ToTensorData(w);
+  sample.weights["count"] = *ToTensorData(at::zeros({}));
+  const auto model = ModelRunner::Make(std::move(sample));
+  ASSERT_OK(model);
+  for (int count = 1; count <= 3; ++count) {
+    const auto outputs = (*model)->Run({x});
+    ASSERT_OK(outputs);
+    const at::Tensor product = at::mm(x, at::mul(w, 3.0).t());
+    EXPECT_TRUE(SameBits((*outputs)[0], at::add(product, at::full({}, count))));
+  }
+  const auto state = (*model)->State();
+  ASSERT_OK(state);
+  EXPECT_EQ(state->size(), 2);
+  EXPECT_TRUE(at::equal(*ToTensor(state->at("w"), c10::Device(c10::kCPU)), w));
+  EXPECT_EQ(ToTensor(state->at("count"), c10::Device(c10::kCPU))->item<float>(), 3);
+}
+
 TEST(ModelRunner, TakesAndReturnsStructures) {
   const auto model = Load("in_dict");
   auto in = Tensors("in_dict.0.in");
