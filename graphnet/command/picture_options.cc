@@ -4,14 +4,23 @@
 
 namespace graphnet {
 
-void AddPictureOption(CommandLine& command, std::string* path, const std::string& what) {
+absl::Status PictureFile::Check() const {
+  if (!side_by_side || PictureFormOf(path) == PictureForm::kHtml) return absl::OkStatus();
+  return absl::InvalidArgumentError("--side-by-side is for pages: --picture FILE.html");
+}
+
+void AddPictureOption(CommandLine& command, PictureFile* picture, const std::string& what) {
   const auto check = [](const std::string& value) {
     return PictureFormOf(value).has_value() ? "" : "is called *.svg, *.html, *.dot or *.json";
   };
   command
-      .AddOption("--picture", path,
+      .AddOption("--picture", &picture->path,
                  absl::StrCat(what, ": *.svg, *.html, *.dot or *.json for Model Explorer"))
       .Check(check);
+  command
+      .AddFlag("--side-by-side", &picture->side_by_side,
+               "Draw A and B beside each other, moving together (html)")
+      .Needs("--picture");
 }
 
 void AddDrawingOptions(CommandLine& command, DrawingOptions* options) {

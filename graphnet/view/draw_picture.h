@@ -4,8 +4,10 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "graphnet/ir/module.h"
 #include "graphnet/view/page.h"
 #include "graphnet/view/picture.h"
@@ -29,6 +31,17 @@ std::optional<PictureForm> PictureFormOf(const std::string& path);
 // name.
 absl::StatusOr<std::string> DrawPicture(const Module& module, PictureForm form,
                                         const DrawingOptions& options);
+
+// A module to draw beside another one.
+struct DrawingSide {
+  const Module& module;
+  const DrawingOptions& options;
+};
+// Returns a page that shows both beside each other, moving together. `pairs` are nodes of the left module
+// and of the right one that are the same.
+absl::StatusOr<std::string> DrawSideBySide(
+    const DrawingSide& left, const DrawingSide& right,
+    absl::Span<const std::pair<const Node*, const Node*>> pairs);
 
 }  // namespace graphnet
 

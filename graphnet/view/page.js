@@ -492,6 +492,7 @@ function draw() {
   drawn = 0;
   if (boxes.length > 0) drawFrame(c, frames[0], seen);
   drawWindow(seen);
+  window.picture?.onDraw?.();
 }
 
 // The strip at the right shows the whole picture and marks its visible part.

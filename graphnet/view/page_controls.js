@@ -300,9 +300,9 @@ fillStops();
 if (scale === null) step(1);
 draw();
 
-// For tests: the places of items, and the time that a whole drawing takes.
+// For tests, and for pair_page.js, which sets onDraw.
 window.picture = {
-  data, boxes, frames, camera, search, showHit, toggle, goTo, isOpen, step,
+  select, layOut, redraw, data, boxes, frames, camera, search, showHit, toggle, goTo, isOpen, step,
   selected: () => selected, hits: () => hits, stops: () => stops, colorOf, drawn: () => drawn, opened: performance.now(),
   timeDraw: () => { const start = performance.now(); draw(); return performance.now() - start; },
 };

@@ -67,6 +67,9 @@ code 1 "$graphnet" diff a.gn b.gn --picture d.svg
 code 1 "$graphnet" diff a.gn b.gn --picture d.html
 grep -qE '"notes":\{"[0-9]+":\["' d.html || fail "what differs on a page"
 code 2 "$graphnet" diff a.gn nowhere.gn
+code 1 "$graphnet" diff a.gn b.gn --picture d.html --side-by-side
+grep -q '"pairs":\[0,0,' d.html || fail "both graphs on a page"
+code 2 "$graphnet" diff a.gn b.gn --picture d.svg --side-by-side
 code 2 "$graphnet" diff a.gn b.gn --picture d.txt
 
 # The written sample computes the same.

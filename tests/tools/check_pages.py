@@ -10,7 +10,8 @@
 without, one whose names are attacks, and the samples given. Of each page: opens within 3 s, and within 1.5 s up
 to 5,000 nodes; of more than 400 nodes, modules are folded at first; a frame is drawn within 100 ms, one with all
 of it in view within 500 ms; search, also by a regular expression, finds and shows a node; a module folds,
-unfolds and keeps its place; n and p lead through differences and values. Of each SVG in our own layout: Chromium reads it, and text stays within its box.
+unfolds and keeps its place; n and p lead through differences and values; graphs side by side move together. Of
+each SVG in our own layout: Chromium reads it, and text stays within its box.
 
 `score`: what `graphnet score --html` and `--svg` write of two made-up logs (make_score_log.py), one of names
 that are attacks, and one of 100,000 samples: the table filters, sorts and shows more; a failure class leads to
@@ -370,6 +371,53 @@ class Pictures(BrowserChecks):
         self.shoot("differences.png")
         self.check_quiet("differences")
 
+    def side_by_side(self):
+        """Two graphs beside each other move, fold and select together, though one has more nodes."""
+        text = transformer(400, True)
+        (self.out / "left.txt").write_text(text)
+        more = "  %more = torch.neg(%tokens)\n  %norm0 = torch.nn.functional.layer_norm(%more,"
+        (self.out / "right.txt").write_text(
+            text.replace("  %norm0 = torch.nn.functional.layer_norm(%tokens,", more))
+        path = self.out / "side_by_side.html"
+        subprocess.run([self.graphnet, "diff", self.out / "left.txt", self.out / "right.txt", "--side-by-side",
+                        "--picture", path], stdout=subprocess.DEVNULL)
+        self.driver.get_log("browser"), self.driver.get_log("performance")
+        self.driver.get(path.as_uri())
+        WebDriverWait(self.driver, 20).until(lambda driver: self.js(
+            "['left', 'right'].every((id) => document.getElementById(id).contentWindow.picture)"))
+        side = "document.getElementById(arguments[0]).contentWindow"
+        place = f"""((w, name) => {{
+            w.picture.timeDraw();
+            const b = w.picture.boxes.find((b) => b.name === name), c = w.picture.camera;
+            return [c.scale, (b.x + b.width / 2) * c.scale + c.x, (b.y + b.height / 2) * c.scale + c.y]; }})(
+            {side}, arguments[1])"""
+        chosen = f"((p) => p.selected() < 0 ? '' : p.boxes[p.selected()].name || p.boxes[p.selected()].title)({side}.picture)"
+        self.check("side by side: opens at the new node", self.js(chosen, "right") == "neg" or self.js(chosen, "right") == "more")
+        detail = f"{side}.document.getElementById('detail').textContent"
+        self.check("side by side: the other graph has no such node", "no such node" in self.js(detail, "left"))
+
+        def lead(name, script, *args):
+            """Runs what a reader of one side does, after an event that makes it the leading one."""
+            self.driver.execute_script(
+                f"const w = {side}, p = w.picture; w.dispatchEvent(new w.KeyboardEvent('keydown', {{key: 'Shift'}}));"
+                f"((args) => {{ {script} }})(arguments[1]); p.timeDraw();", name, args)
+
+        for name, other in (("left", "right"), ("right", "left")):
+            lead(name, "p.goTo(p.boxes.find((b) => b.name === 'add3').id);")
+            self.check(f"side by side: {name} selects in {other}", self.js(chosen, other) == "add3")
+            for script in ("p.camera.x += 50; p.camera.y -= 30;", "p.camera.scale *= 0.7;"):
+                lead(name, script)
+                here, there = self.js(place, name, "add3"), self.js(place, other, "add3")
+                self.check(f"side by side: {name} moves {other}: {here}, {there}",
+                           all(abs(a - b) < 1 for a, b in zip(here, there)))
+            folded = f"{side}.picture.frames.filter((f) => f.folded).map((f) => f.label)"
+            lead(name, "p.select(-1); p.toggle(p.frames.find((f) => f.label === 'layers.1.attention'));")
+            self.check(f"side by side: {name} folds in {other}: {self.js(folded, other)}",
+                       self.js(folded, other) == self.js(folded, name))
+        self.shoot("side_by_side.png")
+        self.check("side by side: no error", self.js("document.title") == "left.txt and right.txt")
+        self.check_logged("side by side")
+
     def values(self):
         """A page with values of one's own shows them, colours by them, and leads from the largest on."""
         (self.out / "valued.txt").write_text(transformer(400, True))
@@ -543,6 +591,7 @@ def check_pictures(checks, args):
     for name, text in inputs.items():
         (checks.out / f"{name}.txt").write_text(text)
     checks.differences()
+    checks.side_by_side()
     checks.values()
     for path in [*(checks.out / f"{name}.txt" for name in inputs), *args.samples]:
         name = pathlib.Path(path).stem

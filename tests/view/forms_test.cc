@@ -15,6 +15,7 @@
 #include "graphnet/view/layout.h"
 #include "graphnet/view/model_explorer.h"
 #include "graphnet/view/page.h"
+#include "graphnet/view/pair_page.h"
 #include "graphnet/view/picture.h"
 #include "graphnet/view/style.h"
 #include "graphnet/view/svg.h"
@@ -136,6 +137,14 @@ TEST(Forms, HostileNames) {
     EXPECT_EQ(Count(page, "</script"), 2);
     EXPECT_FALSE(absl::StrContains(page, "<img"));
     EXPECT_LT(page.size(), 200'000);
+    const std::string pair = WritePairPage({picture, {}}, {picture, {}}, {{y, y}, {w, z}});
+    EXPECT_EQ(Count(pair, "<script"), 2);
+    EXPECT_EQ(Count(pair, "</script"), 2);
+    const auto both = nlohmann::json::parse(DataOf(pair), nullptr, /*allow_exceptions=*/false);
+    ASSERT_FALSE(both.is_discarded()) << DataOf(pair).substr(0, 2000);
+    EXPECT_EQ(both["pages"][0], WritePage(picture, layout));
+    // The attribute has no box.
+    EXPECT_EQ(both["pairs"], nlohmann::json::parse("[1, 1]"));
     const auto data = nlohmann::json::parse(DataOf(page), nullptr, /*allow_exceptions=*/false);
     EXPECT_FALSE(data.is_discarded()) << DataOf(page).substr(0, 2000);
     EXPECT_EQ(data["boxes"].size(), 4);

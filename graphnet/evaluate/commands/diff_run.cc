@@ -36,7 +36,7 @@ struct DiffRunFlags {
   std::string b;
   InputOptions inputs;
   WeightsOf weights = WeightsOf::kOwn;
-  std::string picture;  // empty: none
+  PictureFile picture;
   DrawingOptions drawing;
   uint64_t seed = 0;
   Tolerance tolerance;
@@ -100,12 +100,15 @@ Report ReportOf(const ComparedValues& values, absl::string_view what) {
   return report;
 }
 
-// Returns what a page says of each value.
-NodeValues ValuesOf(const RunComparison& compared) {
-  NodeValues made = {
-      {"largest difference", "mean difference", "of the largest element", "value of A"}, {}};
+using NodePairs = std::vector<std::pair<const Node*, const Node*>>;
+
+// Returns what a page says of each value of B, or of A.
+NodeValues ValuesOf(const RunComparison& compared, bool of_a) {
+  NodeValues made = {{"largest difference", "mean difference", "of the largest element",
+                      of_a ? "value of B" : "value of A"},
+                     {}};
   for (const ComparedValue& value : compared.values) {
-    std::vector<Json>& row = made.rows[value.b];
+    std::vector<Json>& row = made.rows[of_a ? value.a : value.b];
     if (const auto& difference = value.difference; difference.has_value()) {
       for (const double size : {difference->largest, difference->mean, difference->relative()})
         row.push_back(std::isfinite(size) ? Json(size) : Json(absl::StrCat(size)));
@@ -114,12 +117,37 @@ NodeValues ValuesOf(const RunComparison& compared) {
     } else {
       row.resize(3);
     }
-    row.emplace_back(absl::StrCat("%", value.a->name()));
+    row.emplace_back(absl::StrCat("%", (of_a ? value.b : value.a)->name()));
   }
   return made;
 }
 
+DrawingOptions DrawingOf(const RunComparison& compared, bool of_a, const DiffRunFlags& options) {
+  DrawingOptions drawing = options.drawing;
+  for (const ComparedValue& value : compared.values) {
+    drawing.part.marks[of_a ? value.a : value.b] = value.equal ? Mark::kEqual : Mark::kDifferent;
+  }
+  drawing.page.values = ValuesOf(compared, of_a);
+  return drawing;
+}
+
+// Draws B, or both beside each other. `pairs` are nodes that compute the same.
+absl::StatusOr<std::string> Draw(const Module& a, const Module& b, const RunComparison& compared,
+                                 NodePairs pairs, const DiffRunFlags& options) {
+  DrawingOptions right = DrawingOf(compared, /*of_a=*/false, options);
+  if (!options.picture.side_by_side) {
+    right.part.title = absl::StrCat(BaseName(options.b), " against ", BaseName(options.a));
+    return DrawPicture(b, PictureFormOf(options.picture.path).value_or(PictureForm::kSvg), right);
+  }
+  DrawingOptions left = DrawingOf(compared, /*of_a=*/true, options);
+  left.part.title = BaseName(options.a);
+  right.part.title = BaseName(options.b);
+  for (const ComparedValue& value : compared.values) pairs.emplace_back(value.a, value.b);
+  return DrawSideBySide({a, left}, {b, right}, pairs);
+}
+
 absl::StatusOr<CommandResult> DiffRunGraphs(const DiffRunFlags& options) {
+  RETURN_IF_ERROR(options.picture.Check());
   ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
   engine->SetNumThreads(options.threads);
   ASSIGN_OR_RETURN(Sample a, Load(options.a, {.trust = options.trust, .weights = true}));
@@ -143,17 +171,10 @@ absl::StatusOr<CommandResult> DiffRunGraphs(const DiffRunFlags& options) {
           Printable(options.b, 1000)));
   progress.End();
   const bool same = compared.same();
-  if (!options.picture.empty()) {
-    DrawingOptions drawing = options.drawing;
-    drawing.part.title = absl::StrCat(BaseName(options.b), " against ", BaseName(options.a));
-    for (const ComparedValue& value : compared.values)
-      drawing.part.marks[value.b] = value.equal ? Mark::kEqual : Mark::kDifferent;
-    drawing.page.values = ValuesOf(compared);
-    ASSIGN_OR_RETURN(
-        const std::string drawn,
-        DrawPicture(*b.module, PictureFormOf(options.picture).value_or(PictureForm::kSvg),
-                    drawing));
-    RETURN_IF_ERROR(WriteFileAtomic(options.picture, drawn));
+  if (!options.picture.path.empty()) {
+    ASSIGN_OR_RETURN(const std::string drawn,
+                     Draw(*a.module, *b.module, compared, how.pairs, options));
+    RETURN_IF_ERROR(WriteFileAtomic(options.picture.path, drawn));
   }
   std::vector<std::string> notes;
   for (const auto& [side, count] :

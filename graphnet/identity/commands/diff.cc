@@ -38,7 +38,7 @@ struct DiffFlags {
   bool metas = false;
   bool weights = false;
   DiffFormat format = DiffFormat::kText;
-  std::string picture;  // empty: none
+  PictureFile picture;
   DrawingOptions drawing;
   bool trust = false;
 };
@@ -168,6 +168,24 @@ Report WeightsReport(const WeightDifferences& weights) {
   return report;
 }
 
+// Draws both graphs beside each other, each with its own side of the differences.
+absl::StatusOr<std::string> DrawBoth(const Module& a, const Module& b, const GraphDiff& diff,
+                                     const DiffFlags& options) {
+  DrawingOptions left = options.drawing, right = options.drawing;
+  left.part.title = BaseName(options.a);
+  right.part.title = BaseName(options.b);
+  for (const auto& [x, y] : diff.pairs) left.part.marks[x] = right.part.marks[y] = Mark::kSame;
+  for (const Difference& difference : diff.differences) {
+    for (const auto& [node, side] :
+         {std::pair(difference.a, &left), std::pair(difference.b, &right)}) {
+      if (node == nullptr) continue;
+      side->part.marks[node] = MarkOf(difference.kind);
+      side->page.notes[node] = difference.what;
+    }
+  }
+  return DrawSideBySide({a, left}, {b, right}, diff.pairs);
+}
+
 absl::StatusOr<std::string> Draw(const Module& b, const GraphDiff& diff, PictureForm form,
                                  const DiffFlags& options) {
   const DiffUnion both = UnionOf(b, diff);
@@ -185,6 +203,7 @@ absl::StatusOr<std::string> Draw(const Module& b, const GraphDiff& diff, Picture
 }
 
 absl::StatusOr<CommandResult> Diff(const DiffFlags& options) {
+  RETURN_IF_ERROR(options.picture.Check());
   ASSIGN_OR_RETURN(const Sample a, LoadSide(options.a, options));
   ASSIGN_OR_RETURN(const Sample b, LoadSide(options.b, options));
   std::optional<GraphDiff> diff;
@@ -192,13 +211,15 @@ absl::StatusOr<CommandResult> Diff(const DiffFlags& options) {
     diff = DiffModules(*a.module, *b.module, {.metas = options.metas});
   std::optional<WeightDifferences> weights;
   if (options.weights) weights = CompareWeights(a.weights, b.weights);
-  const bool draws = !options.picture.empty() || options.format == DiffFormat::kDot;
+  const bool draws = !options.picture.path.empty() || options.format == DiffFormat::kDot;
   if (draws && !diff.has_value())
     return absl::InvalidArgumentError("a checkpoint has no graph to draw");
-  if (!options.picture.empty()) {
-    const PictureForm form = PictureFormOf(options.picture).value_or(PictureForm::kSvg);
-    ASSIGN_OR_RETURN(const std::string drawn, Draw(*b.module, *diff, form, options));
-    RETURN_IF_ERROR(WriteFileAtomic(options.picture, drawn));
+  if (!options.picture.path.empty()) {
+    const PictureForm form = PictureFormOf(options.picture.path).value_or(PictureForm::kSvg);
+    ASSIGN_OR_RETURN(const std::string drawn, options.picture.side_by_side
+                                                  ? DrawBoth(*a.module, *b.module, *diff, options)
+                                                  : Draw(*b.module, *diff, form, options));
+    RETURN_IF_ERROR(WriteFileAtomic(options.picture.path, drawn));
   }
   const bool equal = (!diff.has_value() || diff->empty()) &&
                      (!weights.has_value() || weights->differences.empty());
