@@ -24,17 +24,19 @@ namespace {
 
 constexpr absl::string_view kNodeColumn = "node";
 constexpr size_t kMaxUnknownBytes = 100;
+constexpr size_t kMaxColumns = 1000;
 
 // The rows of a table: a name, and cells for columns.
 struct NamedRows {
   std::vector<std::string> columns;
   std::vector<std::pair<std::string, std::vector<Json>>> rows;
 
-  // Returns the number of a column, which is added if it is new.
+  // Returns the number of a column, which is added if it is new. After too many, the last one stands for
+  // all others.
   size_t Column(absl::string_view name) {
     const auto it = absl::c_find(columns, name);
     if (it != columns.end()) return static_cast<size_t>(it - columns.begin());
-    columns.emplace_back(name);
+    if (columns.size() <= kMaxColumns) columns.emplace_back(name);
     return columns.size() - 1;
   }
   void Set(absl::string_view column, Json value) {
@@ -178,6 +180,8 @@ absl::StatusOr<NodeValues> ParseNodeValues(absl::string_view text, absl::string_
   for (const Graph* graph : module.graphs()) {
     for (const Node* node : graph->nodes()) nodes[node->name()].push_back(node);
   }
+  if (named.columns.size() > kMaxColumns)
+    return absl::InvalidArgumentError(absl::StrCat(file, ": more than ", kMaxColumns, " columns"));
   NodeValues made;
   made.columns = std::move(named.columns);
   for (auto& [name, cells] : named.rows) {

@@ -34,7 +34,8 @@ struct NodeValues {
 //   `run --profile-by node --json` print.
 //
 // A name may begin with "%", and ends before " = ". A later row of a name replaces an earlier one.
-// InvalidArgument with `file` if the text has no such form or no row is of a node.
+// InvalidArgument with `file` if the text has no such form, has more than 1,000 columns, or no row is of
+// a node.
 absl::StatusOr<NodeValues> ParseNodeValues(absl::string_view text, absl::string_view file,
                                            const Module& module);
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "graphnet/ir/module.h"
@@ -95,6 +96,10 @@ TEST_F(NodeValuesTest, WhatIsNoTable) {
   EXPECT_THAT(Error("node,ms\nrelu,\"2\n"), HasSubstr("f:2: the quotes"));
   EXPECT_THAT(Error("node,ms\nrulu,2\n"), HasSubstr("of rulu; did you mean relu?"));
   EXPECT_THAT(Error("{\"relu\": "), HasSubstr("f:1:"));
+  std::string wide = "{\"relu\": {\"c0\": 0";
+  for (int i = 1; i < 1000; ++i) absl::StrAppend(&wide, ", \"c", i, "\": 0");
+  EXPECT_EQ(Parse(wide + "}}").columns.size(), 1000);
+  EXPECT_THAT(Error(wide + ", \"more\": 0, \"most\": 0}}"), HasSubstr("f: more than 1000 columns"));
   for (const char* text : {"", "\n", "node,ms\n", "[]", "{}", "[[1]]", "[{\"nodes\": 1}]"})
     EXPECT_THAT(Error(text), HasSubstr("neither CSV nor JSON")) << text;
 }

@@ -86,12 +86,13 @@ _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em;
   color: #222; background: #fff; }
 table { border-collapse: collapse; margin: 1em 0; }
-th, td { text-align: left; padding: .2em .8em; border-bottom: 1px solid #ddd; vertical-align: top; }
+th, td { text-align: left; padding: .2em .5em; border-bottom: 1px solid #ddd; vertical-align: top; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; }
 .failed { color: #a00; } .withheld, .duplicate { color: #765; }
 .bar { background: #47a; height: .8em; display: inline-block; }
 .scroll { overflow-x: auto; } .scroll td { white-space: nowrap; }
-.scroll td:last-child { white-space: normal; min-width: 30em; }
+.scroll td:first-child, .scroll td:last-child { white-space: normal; overflow-wrap: anywhere;
+  min-width: 11em; }
 @media (prefers-color-scheme: dark) { body { color: #ddd; background: #1c1c1c; }
   th, td { border-color: #444; } .failed { color: #f88; } .withheld, .duplicate { color: #cb9; } }
 """
@@ -195,7 +196,7 @@ def _table(head: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
 
 def _cell(value: Any) -> str:
     if isinstance(value, _Bar):
-        return f'<td><span class="bar" style="width:{100 * value:.0f}px"></span></td>'
+        return f'<td><span class="bar" style="width:{60 * value:.0f}px"></span></td>'
     if isinstance(value, _Marked):
         return f'<td class="{html.escape(value)}">{html.escape(value)}</td>'
     if isinstance(value, int):
