@@ -351,7 +351,7 @@ function drawBox(c, b) {
   if (camera.scale < 0.45) return;
   c.font = `10px ${FONT}`;
   if (b.name !== '') {
-    c.fillStyle = theme.dim;
+    if (scale === null) c.fillStyle = theme.dim;  // The colours of values can be strong.
     c.fillText(b.name, middle, y += M.lineHeight);
     c.fillStyle = theme.text;
   }

@@ -144,6 +144,7 @@ function showHit(k) {
 // ---- What differs, and values ----
 
 function step(by) {
+  if (scale === null && window.picture?.onStep) return window.picture.onStep(by);
   if (stops.length === 0) return;
   stopAt = stopAt < 0 && by < 0 ? stops.length - 1 : (stopAt + by + stops.length) % stops.length;
   goTo(stops[stopAt]);
@@ -300,7 +301,7 @@ fillStops();
 if (scale === null) step(1);
 draw();
 
-// For tests, and for pair_page.js, which sets onDraw.
+// For tests, and for pair_page.js, which sets onDraw and onStep.
 window.picture = {
   select, layOut, redraw, data, boxes, frames, camera, search, showHit, toggle, goTo, isOpen, step,
   selected: () => selected, hits: () => hits, stops: () => stops, colorOf, drawn: () => drawn, opened: performance.now(),

@@ -84,16 +84,43 @@ function follow(side) {
   to.redraw();
 }
 
+// What differs on either side, in the order of the right one.
+let stops = [], stopAt = -1;
+function findStops() {
+  const left = pictureOf(0), right = pictureOf(1);
+  stops = right.stops().map((id) => ({side: 1, id, place: id}));
+  for (const id of left.stops()) {
+    if (partners[0].has(id)) continue;  // Its partner is one.
+    let next = id;
+    while (next < left.boxes.length && !partners[0].has(next)) ++next;
+    stops.push({side: 0, id, place: (partners[0].get(next) ?? right.boxes.length) - 0.5});
+  }
+  stops.sort((a, b) => a.place - b.place);
+}
+
+function step(by) {
+  if (stops.length === 0) return;
+  stopAt = stopAt < 0 && by < 0 ? stops.length - 1 : (stopAt + by + stops.length) % stops.length;
+  leader = stops[stopAt].side;
+  pictureOf(leader).goTo(stops[stopAt].id);
+  follow(leader);
+  for (const frame of sides) {
+    frame.contentDocument.getElementById('stop').textContent = `${stopAt + 1} of ${stops.length}`;
+  }
+}
+
 sides.forEach((frame, side) => {
   frame.onload = () => {
     const inside = frame.contentWindow;
     for (const event of ['pointerdown', 'wheel', 'keydown', 'input', 'click']) {
       inside.addEventListener(event, () => { leader = side; }, true);
     }
+    inside.picture.onStep = step;
     inside.picture.onDraw = () => { if (ready === 2 && leader === side) follow(side); };
     if (++ready < 2) return;
     pairFrames();
-    if (pictureOf(1).stops().length === 0 && pictureOf(0).stops().length > 0) leader = 0;
+    findStops();
+    step(1);
     sides[leader].focus();
     follow(leader);
   };

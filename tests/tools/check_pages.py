@@ -374,7 +374,7 @@ class Pictures(BrowserChecks):
     def side_by_side(self):
         """Two graphs beside each other move, fold and select together, though one has more nodes."""
         text = transformer(400, True)
-        (self.out / "left.txt").write_text(text)
+        (self.out / "left.txt").write_text(text.replace("  %norm5 =", "  %less = torch.abs(%mask)\n  %norm5 ="))
         more = "  %more = torch.neg(%tokens)\n  %norm0 = torch.nn.functional.layer_norm(%more,"
         (self.out / "right.txt").write_text(
             text.replace("  %norm0 = torch.nn.functional.layer_norm(%tokens,", more))
@@ -394,7 +394,17 @@ class Pictures(BrowserChecks):
         chosen = f"((p) => p.selected() < 0 ? '' : p.boxes[p.selected()].name || p.boxes[p.selected()].title)({side}.picture)"
         self.check("side by side: opens at the new node", self.js(chosen, "right") == "neg" or self.js(chosen, "right") == "more")
         detail = f"{side}.document.getElementById('detail').textContent"
+        stop = f"{side}.document.getElementById('stop').textContent"
         self.check("side by side: the other graph has no such node", "no such node" in self.js(detail, "left"))
+
+        for key, name in (("n", "left"), ("p", "right"), ("p", "left"), ("n", "right")):
+            self.driver.switch_to.frame("right")
+            self.driver.find_element(By.TAG_NAME, "body").send_keys(key)
+            self.driver.switch_to.default_content()
+            self.check(f"side by side: {key} leads to what only {name} has: {self.js(chosen, name)}",
+                       self.js(chosen, name) in {"left": ("abs", "less"), "right": ("neg", "more")}[name])
+            self.check(f"side by side: {key} counts both: {self.js(stop, name)}",
+                       self.js(stop, name) == ("2 of 2" if name == "left" else "1 of 2"))
 
         def lead(name, script, *args):
             """Runs what a reader of one side does, after an event that makes it the leading one."""
