@@ -83,8 +83,9 @@ bool SubtractsFromOtherNumber(const Node& node, const Schema& schema) {
   return number->is_float() || (number->is_int() && dtype == DType::kBool);
 }
 
-// Returns why the exporter rejects a call; empty if it accepts it.
-std::string WhyNot(const Node& node) {
+}  // namespace
+
+std::string WhyNotInOnnx(const Node& node) {
   if (node.HasBody()) {
     const bool is_known = absl::EndsWith(node.target(), "cond") ||
                           absl::EndsWith(node.target(), "while_loop") ||
@@ -128,14 +129,12 @@ std::string WhyNot(const Node& node) {
   return "";
 }
 
-}  // namespace
-
 MissingCalls MissingInOnnx(const Module& program) {
   MissingCalls missing;
   for (const Graph* graph : program.graphs()) {
     for (const Node* node : graph->nodes()) {
       if (!node->is_call()) continue;
-      if (std::string why = WhyNot(*node); !why.empty())
+      if (std::string why = WhyNotInOnnx(*node); !why.empty())
         ++missing[{std::string(node->target()), std::move(why)}];
     }
   }

@@ -3,12 +3,16 @@
 #ifndef GRAPHNET_EVALUATE_ONNX_OPERATORS_H_
 #define GRAPHNET_EVALUATE_ONNX_OPERATORS_H_
 
+#include <string>
+
 #include "absl/strings/string_view.h"
 #include "graphnet/ir/missing_calls.h"
 #include "graphnet/ir/module.h"
 
 namespace graphnet {
 
+// Returns why the exporter cannot write a call in ATen's overloads; empty if it can.
+std::string WhyNotInOnnx(const Node& node);
 // Returns the calls that the exporter cannot write. `program` must be in ATen's overloads.
 MissingCalls MissingInOnnx(const Module& program);
 // Returns the calls from which the exporter makes operators that ONNX Runtime has no CPU kernels

@@ -68,6 +68,14 @@ refused 'passes of Python packages: of the options for samples and passes, they 
 refused 'a pass of a Python package takes files, not the standard input or output' - -p mine <in/a.gn
 refused 'there is no pass "*mime' in/a.gn -p mime
 LISTED='{"error": "two packages have a pass mine: a:b and c:d"}' refused 'two packages have a pass mine' in/a.gn -p mine
+# They are listed, even if two packages have one of a name.
+"$graphnet" passes >out.txt && grep -q '^mine  *-  *a pass of a Python package$' out.txt ||
+  { cat out.txt; fail "the list"; }
+[ "$(grep -c '^dce ' out.txt)" -eq 1 ] || { cat out.txt; fail "a name of both"; }
+code=0; "$graphnet" passes mine 2>err.txt || code=$?
+[ "$code" -eq 2 ] && grep -q 'the pass mine is not documented' err.txt || { cat err.txt; fail "explained: $code"; }
+LISTED='{"error": "two packages have a pass mine: a:b and c:d"}' "$graphnet" passes >out.txt 2>err.txt &&
+  grep -q '^dce ' out.txt && grep -q 'two packages have a pass mine' err.txt || { cat err.txt; fail "the note"; }
 # What is no list of passes, or no Python, is as good as none.
 LISTED='{}' refused 'there is no pass "*mine' in/a.gn -p mine
 GRAPHNET_PYTHON=$PWD/nowhere refused 'there is no pass "*mine' in/a.gn -p mine

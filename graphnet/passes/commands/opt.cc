@@ -366,8 +366,10 @@ Report PassesReport() {
   for (const Pass& pass : AllPasses()) {
     const absl::StatusOr<PassDocumentation> documentation = DocumentationOf(pass);
     const bool is_told = documentation.ok();  // A plug-in may register a pass without a word.
+    const absl::string_view instead =
+        IsPackagePass(pass.name()) ? "a pass of a Python package" : "not documented";
     passes.Add({pass.name(), is_told ? Cell(TierName(documentation->tier)) : Cell(Json()).As("-"),
-                is_told ? Cell(documentation->summary) : Cell(Json()).As("not documented"),
+                is_told ? Cell(documentation->summary) : Cell(Json()).As(std::string(instead)),
                 Json::List(pass.options())});
   }
   Report report;
@@ -381,7 +383,13 @@ absl::StatusOr<CommandResult> Passes(const std::string& name, bool markdown) {
     WriteOutput(page);
     return 0;
   }
-  if (name.empty()) return PassesReport();
+  std::string aside;
+  if (IsPartOfPackage() && (name.empty() || FindPass(name) == nullptr)) {
+    // Without an answer, there are no packages to speak of.
+    const absl::Status registered = RegisterPackagePasses();
+    if (absl::IsInvalidArgument(registered)) aside = NoteLine(registered.message());
+  }
+  if (name.empty()) return CommandResult(PassesReport(), 0, std::move(aside));
   const Pass* pass = FindPass(name);
   if (pass == nullptr) {
     return absl::NotFoundError(

@@ -31,8 +31,9 @@ absl::StatusOr<bool> RefuseHere(Module*, PassRun&) {
       "a pass of a Python package takes files, not the standard input or output");
 }
 
-// Asks Python for the passes of packages, and registers them. An error if it has none to name.
-absl::Status RegisterAll() {
+}  // namespace
+
+absl::Status RegisterPackagePasses() {
   ASSIGN_OR_RETURN(const std::unique_ptr<ScratchFolder> folder, ScratchFolder::Make());
   const PackageProcess how = PackagePassProcess({});
   ASSIGN_OR_RETURN(
@@ -51,21 +52,24 @@ absl::Status RegisterAll() {
   return absl::OkStatus();
 }
 
-}  // namespace
-
 absl::StatusOr<Pipeline> ParseWithPackages(absl::string_view text) {
   absl::StatusOr<Pipeline> pipeline = ParsePipeline(text);
   if (pipeline.ok()) return pipeline;
-  absl::Status registered = RegisterAll();
+  absl::Status registered = RegisterPackagePasses();
   // Two packages may have a pass of one name. Otherwise there are no packages to speak of.
   if (absl::IsInvalidArgument(registered)) return registered;
   return registered.ok() ? ParsePipeline(text) : pipeline;
 }
 
+bool IsPackagePass(absl::string_view name) { return absl::c_linear_search(Names(), name); }
+
 bool HasPackagePass(const Pipeline& pipeline) {
-  return absl::c_any_of(pipeline, [](const PipelineStep& step) {
-    return absl::c_linear_search(Names(), step.pass->name());
-  });
+  return absl::c_any_of(pipeline,
+                        [](const PipelineStep& step) { return IsPackagePass(step.pass->name()); });
+}
+
+bool IsPartOfPackage() {
+  return std::getenv("GRAPHNET_PYTHON") != nullptr || !FindPackagePython().package_folder.empty();
 }
 
 PackageProcess PackagePassProcess(const std::vector<std::string>& arguments) {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "graphnet/passes/pipeline.h"
@@ -17,6 +18,14 @@ namespace graphnet {
 // a name that is no pass here.
 absl::StatusOr<Pipeline> ParseWithPackages(absl::string_view text);
 
+// Asks Python for the passes of packages, and registers those that are no passes here. InvalidArgument if
+// two packages have a pass of one name; another error if this Python has no package graphnet_ir.
+absl::Status RegisterPackagePasses();
+// Returns whether this program belongs to an installed package graphnet_ir, or $GRAPHNET_PYTHON is set.
+bool IsPartOfPackage();
+
+// Returns whether a pass was registered so.
+bool IsPackagePass(absl::string_view name);
 // Returns whether a step is a pass of a package.
 bool HasPackagePass(const Pipeline& pipeline);
 
