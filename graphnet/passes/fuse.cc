@@ -331,8 +331,8 @@ class BareModule {
 
 // --- The rules ----------------------------------------------------------------------
 
-// The rules that find an operator. Their patterns have several calls, and none that only writes to
-// memory, since nothing could replace such calls.
+// The rules that find an operator. Their patterns have several calls, or one where that is asked for,
+// and none that only writes to memory, since nothing could replace such calls.
 struct Finder {
   const FusedOperator* fused = nullptr;
   std::vector<RewriteRule> rules;
@@ -340,7 +340,8 @@ struct Finder {
   bool is_recursive = false;
 };
 
-absl::StatusOr<Finder> FinderOf(const FusedOperator& fused) {
+// With `alone`, also by rules whose pattern is one call.
+absl::StatusOr<Finder> FinderOf(const FusedOperator& fused, bool alone) {
   Finder finder{.fused = &fused};
   const auto uses_itself = [&](const RewriteRule& rule) {
     return absl::c_any_of(rule.pattern->nodes(),
@@ -352,7 +353,7 @@ absl::StatusOr<Finder> FinderOf(const FusedOperator& fused) {
       calls += node->is_call() ? 1 : 0;
       writes += node->is_call() && !node->has_uses() ? 1 : 0;
     }
-    if (calls < 2 || writes > 0) continue;
+    if (calls < (alone ? 1 : 2) || writes > 0) continue;
     ASSIGN_OR_RETURN(std::vector<RewriteRule> read,
                      ParseRules(rule.text, "graphnet/ops/fused.txt"));
     for (Graph* graph : read[0].module->graphs()) {
@@ -372,19 +373,26 @@ absl::StatusOr<Finder> FinderOf(const FusedOperator& fused) {
   return finder;
 }
 
-absl::StatusOr<std::vector<Finder>> FindersOf(const std::vector<std::string>& names) {
+// Returns whether a list names an operator, with or without "fused.".
+bool HasOperator(absl::Span<const std::string> names, absl::string_view operator_name) {
+  return absl::c_any_of(names, [&](absl::string_view name) {
+    return absl::StripPrefix(name, "fused.") == absl::StripPrefix(operator_name, "fused.");
+  });
+}
+
+// Returns the finders of the operators in `names`, or of all if it is empty. Those in `alone` are also
+// found where one call makes them up.
+absl::StatusOr<std::vector<Finder>> FindersOf(std::vector<std::string> names,
+                                              const std::vector<std::string>& alone) {
   std::vector<Finder> finders;
   std::vector<absl::string_view> known;
   for (const FusedOperator& fused : FusedOperators()) {
-    ASSIGN_OR_RETURN(Finder finder, FinderOf(fused));
+    ASSIGN_OR_RETURN(Finder finder, FinderOf(fused, HasOperator(alone, fused.name)));
     if (finder.rules.empty()) continue;
-    const absl::string_view name = absl::StripPrefix(fused.name, "fused.");
-    known.push_back(name);
-    const auto is_meant = [&](absl::string_view given) {
-      return absl::StripPrefix(given, "fused.") == name;
-    };
-    if (names.empty() || absl::c_any_of(names, is_meant)) finders.push_back(std::move(finder));
+    known.push_back(absl::StripPrefix(fused.name, "fused."));
+    if (names.empty() || HasOperator(names, fused.name)) finders.push_back(std::move(finder));
   }
+  names.insert(names.end(), alone.begin(), alone.end());
   for (const std::string& name : names) {
     const absl::string_view bare = absl::StripPrefix(name, "fused.");
     if (absl::c_linear_search(known, bare)) continue;
@@ -397,7 +405,8 @@ absl::StatusOr<std::vector<Finder>> FindersOf(const std::vector<std::string>& na
 }  // namespace
 
 absl::StatusOr<bool> Fuse(Module* module, PassRun& run) {
-  ASSIGN_OR_RETURN(std::vector<Finder> finders, FindersOf(run.list("operators")));
+  ASSIGN_OR_RETURN(std::vector<Finder> finders,
+                   FindersOf(run.list("operators"), run.list("alone")));
   bool changed = false;
   // The last copy, with or without dropout; reused as long as nothing has changed.
   std::unique_ptr<BareModule> bare;
@@ -430,7 +439,7 @@ absl::StatusOr<bool> Fuse(Module* module, PassRun& run) {
 
 namespace {
 
-const RegisteredPass kFusePass("fuse", "fuse.h", Fuse, {"operators"});
+const RegisteredPass kFusePass("fuse", "fuse.h", Fuse, {"operators", "alone"});
 
 }  // namespace
 

@@ -23,6 +23,8 @@ namespace graphnet {
 //
 // Options:
 // - operators: only these, as fc+skip_layernorm; all when it is not given
+// - alone: these also where a single call makes them up, as fused_gemm_epilogue of a linear layer
+//   without activation; none when it is not given
 //
 // Performance impact: O(operators * nodes). Running takes as long as before, since a call of a
 // fused operator runs its parts.
@@ -62,6 +64,20 @@ namespace graphnet {
 //   graph @forward(%x, %w, %b) {
 //     %g = fused.fusion_repeated_fc_relu(%x, [%w, %w, %w], [%b, %b, None])
 //     return (%g,)
+//   }
+//
+// Example: a linear layer alone, for a backend whose kernel it is
+//   alone=fused_gemm_epilogue
+//   graph @forward(%x, %w, %b) {
+//     %a = torch.nn.functional.linear(%x, %w, %b)
+//     %y = torch.tanh(%a)
+//     return (%y,)
+//   }
+//   becomes
+//   graph @forward(%x, %w, %b) {
+//     %a = fused.fused_gemm_epilogue(%x, %w, %b)
+//     %y = torch.tanh(%a)
+//     return (%y,)
 //   }
 //
 // Counter-example: the sum is used elsewhere
