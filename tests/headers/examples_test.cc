@@ -21,10 +21,17 @@
 namespace graphnet {
 namespace {
 
+// A module that is a pointer in some examples and a reference in others.
+struct ModuleOfExamples : std::unique_ptr<Module> {
+  using unique_ptr::unique_ptr;
+  using unique_ptr::operator=;
+  operator const Module&() const { return **this; }  // NOLINT(google-explicit-constructor)
+};
+
 // Examples use these variables.
 Sample sample, original, a, b;
 std::vector<Sample> pieces;
-std::unique_ptr<Module> module;
+ModuleOfExamples module;
 Graph* graph = nullptr;
 std::vector<Node*> nodes;
 Node *node = nullptr, *operand = nullptr;
