@@ -90,7 +90,9 @@ printf '# two\ns/one\n\n' >list.txt
 expect 0 "2 results ran" resize --list list.txt --sizes table.txt -o listed
 [ -e listed/0/s/one ] || fail "the name of a listed sample"
 mkdir t && cp -r s/one t/one
-expect 2 "would write what s/one writes" resize s/one t/one --sizes table.txt --no-run -o twice
+expect 2 "s/one and t/one would both be written to twice/INDEX/one" \
+  resize s/one t/one --sizes table.txt --no-run -o twice
+[ ! -e twice ] || fail "it is told before anything is written"
 expect 2 "give samples, folders of samples, or a --list of them" resize --sizes table.txt -o x
 
 # --- Samples without symbols get those that three sizes prove.

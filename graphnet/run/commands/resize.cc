@@ -71,6 +71,14 @@ const char* NameOf(RowState state) {
   return "";
 }
 
+// Returns OUT/INDEX/NAME, OUT/DTYPE/INDEX/NAME, or OUT/NAME.
+std::string PathOf(absl::string_view index, const NamedInput& input, const ResizeFlags& options) {
+  if (options.symbols) return JoinPath(options.out, input.name);
+  const std::string out =
+      options.dtype.empty() ? options.out : JoinPath(options.out, options.dtype);
+  return JoinPath(JoinPath(out, index), input.name);
+}
+
 class Resizer {
  public:
   Resizer(const Engine& engine, const SizeTable& table, const ResizeFlags& options)
@@ -125,9 +133,7 @@ class Resizer {
 
  private:
   std::string PathOf(const RowOutcome& row, const NamedInput& input) const {
-    const std::string out =
-        options_.dtype.empty() ? options_.out : JoinPath(options_.out, options_.dtype);
-    return JoinPath(JoinPath(out, absl::StrCat(row.index)), input.name);
+    return graphnet::PathOf(absl::StrCat(row.index), input, options_);
   }
 
   // Changes the dtype as GraphNet does: not that of what norms hold, and only if graph_net.json,
@@ -177,7 +183,7 @@ class Resizer {
       if (node->is_call()) node->set_meta(nullptr);
     }
     sample->graph_hash.clear();
-    RETURN_IF_ERROR(Save(*sample, JoinPath(options_.out, input.name), {.format = "graphnet"}));
+    RETURN_IF_ERROR(Save(*sample, PathOf(row, input), {.format = "graphnet"}));
     row.state = all_ran ? RowState::kRan : RowState::kNotRun;
     return absl::OkStatus();
   }
@@ -217,20 +223,15 @@ absl::StatusOr<CommandResult> Resize(const ResizeFlags& options) {
   ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
   if (options.jobs != 1) engine->SetNumThreads(1);
   const Resizer resizer(*engine, table, options);
-  // Two samples of one name would write the same folder: the first does.
-  std::map<std::string, std::string> owners;
-  for (const NamedInput& input : inputs) owners.try_emplace(input.name, input.path);
+  ReservedPaths taken;
+  for (const NamedInput& input : inputs)
+    RETURN_IF_ERROR(ReservePath(PathOf("INDEX", input, options), input.path, &taken));
   std::map<RowState, size_t> rows;
   std::map<std::string, size_t> causes;
   std::vector<Report> reports(WantsJson() ? inputs.size() : 0);
   const BatchCount count = RunBatch<ResizeOutcome>(
       inputs, options.jobs,
-      [&](const NamedInput& input, ResizeOutcome* outcome) -> absl::Status {
-        const std::string& owner = owners.at(input.name);
-        if (owner != input.path) {
-          return absl::AlreadyExistsError(
-              absl::StrCat("would write what ", Printable(owner, 1000), " writes"));
-        }
+      [&](const NamedInput& input, ResizeOutcome* outcome) {
         return resizer.Resize(input, outcome);
       },
       [&](size_t i, const absl::Status& status, ResizeOutcome& outcome) -> std::string {
