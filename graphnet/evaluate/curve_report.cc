@@ -116,11 +116,13 @@ Report ReportOf(const Curve& curve, const ScoreOptions& options) {
   report.Add("p", options.p);
   report.Add("b", options.b);
   report.Add("interpretation", InterpretationName(options.interpretation));
+  const bool by_device = curve.log.clock != kEndToEnd;
+  if (by_device) report.Add("measure", curve.log.clock);
   report.Add("samples", samples.size());
-  report.Say(absl::StrFormat("%s: %d %s; p = %g, b = %g, interpretation %s",
-                             Printable(curve.log.name), samples.size(),
-                             samples.size() == 1 ? "sample" : "samples", options.p, options.b,
-                             InterpretationName(options.interpretation)));
+  report.Say(absl::StrFormat(
+      "%s: %d %s; p = %g, b = %g, interpretation %s%s", Printable(curve.log.name), samples.size(),
+      samples.size() == 1 ? "sample" : "samples", options.p, options.b,
+      InterpretationName(options.interpretation), by_device ? ", measure " + curve.log.clock : ""));
   if (curve.blind > 0) {
     report.Say(absl::StrCat(
         curve.blind, " of ", samples.size(), " samples are blind: a wrong answer would have passed",

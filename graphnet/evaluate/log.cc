@@ -38,15 +38,15 @@ void Intersect(const Config& other, Config* config) {
   });
 }
 
-LoggedSample Condense(const SampleResult& result, size_t line) {
+LoggedSample Condense(const SampleResult& result, size_t line, absl::string_view clock) {
   LoggedSample sample;
   sample.path = result.path;
   sample.line = line;
   sample.status = result.status;
   sample.correct_levels = result.CorrectLevels();
-  sample.speedup = result.EndToEndSpeedup();
+  sample.speedup = result.SpeedupBy(clock);
   for (const auto& [measure, interval] : result.intervals) {
-    if (measure == kEndToEnd) std::tie(sample.speedup_low, sample.speedup_high) = interval;
+    if (measure == clock) std::tie(sample.speedup_low, sample.speedup_high) = interval;
   }
   sample.reason = result.reason;
   sample.is_blind = !result.blind.empty();
@@ -61,7 +61,8 @@ LoggedSample Condense(const SampleResult& result, size_t line) {
   return sample;
 }
 
-absl::Status ReadPart(absl::string_view bytes, const LogReadOptions& options, Part* part) {
+absl::Status ReadPart(absl::string_view bytes, const LogReadOptions& options,
+                      absl::string_view clock, Part* part) {
   const auto take = [&](size_t line, const SampleResult& result) {
     if (part->samples.size() == kMaxLogSamples) {
       return ErrorAt(options.file, line, 0, absl::StrCat("more than ", kMaxLogSamples, " samples"));
@@ -72,7 +73,7 @@ absl::Status ReadPart(absl::string_view bytes, const LogReadOptions& options, Pa
     } else {
       Intersect(result.config, &part->config);
     }
-    part->samples.push_back(Condense(result, line));
+    part->samples.push_back(Condense(result, line, clock));
     return absl::OkStatus();
   };
   return ReadLogLines(bytes, options, &part->warnings, take);
@@ -100,7 +101,9 @@ void DropRepeated(std::vector<LoggedSample>* samples, LogWarnings* warnings) {
 
 }  // namespace
 
-absl::StatusOr<Log> ParseLog(absl::string_view bytes, const std::string& file, int jobs) {
+absl::StatusOr<Log> ParseLog(absl::string_view bytes, const std::string& file,
+                             const LogOptions& options) {
+  const int jobs = options.jobs;
   const size_t most = std::max<size_t>(1, bytes.size() / kMinPartBytes);
   std::vector<size_t> begins = DivideLog(bytes, std::min(most, static_cast<size_t>(jobs)));
   begins.push_back(bytes.size());
@@ -117,7 +120,8 @@ absl::StatusOr<Log> ParseLog(absl::string_view bytes, const std::string& file, i
       n, jobs,
       [&](size_t i) {
         return ReadPart(bytes.substr(begins[i], begins[i + 1] - begins[i]),
-                        {.file = file, .first_line = first_lines[i], .times = false}, &parts[i]);
+                        {.file = file, .first_line = first_lines[i], .times = false}, options.clock,
+                        &parts[i]);
       },
       [&](size_t i, const absl::Status& status) { statuses[i] = status; });
 
@@ -149,20 +153,22 @@ absl::StatusOr<Log> ParseLog(absl::string_view bytes, const std::string& file, i
   for (const LoggedSample& sample : log.samples) {
     if (sample.correct_levels == 0 || sample.speedup > 0) continue;
     return ErrorAt(file, sample.line, 0,
-                   absl::StrCat("no end-to-end speedup of sample ", Printable(sample.path),
-                                ", which is correct"));
+                   absl::StrCat("no [Speedup][", options.clock, "] of sample ",
+                                Printable(sample.path), ", which is correct"));
   }
+  log.clock = options.clock;
+  if (log.clock != kEndToEnd) log.config.emplace_back("measure", log.clock);
   log.notes = warnings.Messages(file);
   return log;
 }
 
-absl::StatusOr<Log> ReadLog(const std::string& file, int jobs) {
+absl::StatusOr<Log> ReadLog(const std::string& file, const LogOptions& options) {
   if (file == "-") {
     ASSIGN_OR_RETURN(const std::string bytes, ReadFile(file, kMaxLogBytes));
-    return ParseLog(bytes, file, jobs);
+    return ParseLog(bytes, file, options);
   }
   ASSIGN_OR_RETURN(const MappedFile mapped, MappedFile::Open(file, kMaxLogBytes));
-  return ParseLog(mapped.bytes(), file, jobs);
+  return ParseLog(mapped.bytes(), file, options);
 }
 
 absl::StatusOr<std::vector<std::string>> FindLogs(const std::string& path) {

@@ -24,7 +24,7 @@ struct LoggedSample {
   size_t line = 0;  // of its [Processing] line
   Outcome status = Outcome::kCorrect;
   uint16_t correct_levels = 0;  // SampleResult::CorrectLevels
-  double speedup = 0;           // end to end; 0 if unknown
+  double speedup = 0;           // by the clock of the log; 0 if unknown
   double speedup_low = 0;       // its 95 % interval; 0 if unknown
   double speedup_high = 0;
   double max_diff = 0;    // of all outputs
@@ -50,17 +50,25 @@ struct Log {
   std::string name;  // of the file, without its extension
   std::string file;
   std::vector<LoggedSample> samples;  // never empty; each path once
-  // The entries of [Config] that all samples share: the compiler, the device and the like.
+  std::string clock{kEndToEnd};       // whose speedups the samples have
+  // The entries of [Config] that all samples share: the compiler, the device and the like; and
+  // "measure", the clock, unless it is kEndToEnd.
   std::vector<std::pair<std::string, std::string>> config;
   std::vector<std::string> notes;  // oddities, one line for each kind
 };
 
-// Parses a log on up to `jobs` threads. The error names the line if possible. It is an error if
-// there is no sample, if a correct sample has no speedup, or if the log ends in the middle of a
-// line.
-absl::StatusOr<Log> ParseLog(absl::string_view bytes, const std::string& file, int jobs = 1);
+// How a log is read.
+struct LogOptions {
+  int jobs = 1;                  // threads
+  std::string clock{kEndToEnd};  // whose speedups count, of the lines [Speedup][CLOCK]
+};
+
+// Parses a log. The error names the line if possible. It is an error if there is no sample, if a
+// correct sample has no speedup by the clock, or if the log ends in the middle of a line.
+absl::StatusOr<Log> ParseLog(absl::string_view bytes, const std::string& file,
+                             const LogOptions& options = {});
 // Like ParseLog, for a file; "-" is the standard input.
-absl::StatusOr<Log> ReadLog(const std::string& file, int jobs);
+absl::StatusOr<Log> ReadLog(const std::string& file, const LogOptions& options);
 
 // Returns the logs that a path stands for: a file itself, or the files of a folder whose names end
 // in .log or .txt, sorted. InvalidArgument if the folder has none.

@@ -1,8 +1,8 @@
 // Compares two logs of one compiler, an earlier and a later one: which samples got faster or slower,
 // which are no longer right and which are now.
 //
-//   ASSIGN_OR_RETURN(const Log before, ReadLog("before.log", /*jobs=*/2));
-//   ASSIGN_OR_RETURN(const Log now, ReadLog("now.log", /*jobs=*/2));
+//   ASSIGN_OR_RETURN(const Log before, ReadLog("before.log", {.jobs = 2}));
+//   ASSIGN_OR_RETURN(const Log now, ReadLog("now.log", {.jobs = 2}));
 //   const LogChange change = CompareLogs(before, now);
 //   if (!Passes(change, /*min_speedup=*/0.95)) …
 #ifndef GRAPHNET_EVALUATE_LOG_CHANGE_H_

@@ -56,9 +56,9 @@ Outcome SampleResult::Verdict() const {
   return blind.empty() ? Outcome::kCorrect : Outcome::kBlind;
 }
 
-double SampleResult::EndToEndSpeedup() const {
+double SampleResult::SpeedupBy(absl::string_view clock) const {
   for (const auto& [measure, speedup] : speedups) {
-    if (measure == kEndToEnd) return std::isfinite(speedup) && speedup > 0 ? speedup : 0;
+    if (measure == clock) return std::isfinite(speedup) && speedup > 0 ? speedup : 0;
   }
   return 0;
 }

@@ -109,8 +109,8 @@ struct SampleResult {
   // Returns the outcome at the customary t: kCorrect only if the numbers are right there and no
   // wrong answer would have been.
   Outcome Verdict() const;
-  // Returns the "e2e" speedup; 0 if there is none that is finite and above 0.
-  double EndToEndSpeedup() const;
+  // Returns the speedup by a clock; 0 if there is none that is finite and above 0.
+  double SpeedupBy(absl::string_view clock) const;
 };
 
 }  // namespace graphnet

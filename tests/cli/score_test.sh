@@ -68,6 +68,21 @@ assert one["failures"] == {"accuracy": 1, "eager_fail": 1} and one["pi"]["runtim
 assert one["moves_most"][0]["change"] != 0 and not one["notes"]
 END
 
+# --- The clock whose speedups count.
+sed 's/^\(.*\)\[Speedup\]\[e2e\]: .*/&\n\1[Speedup][gpu]: 4.00000/' golden.log >gpu.log
+"$graphnet" score gpu.log --measure gpu >out.txt
+grep -q '^gpu: 5 samples; p = 0, b = 0.1, interpretation default, measure gpu$' out.txt || { cat out.txt; fail "--measure gpu"; }
+"$graphnet" score gpu.log --measure gpu --json | python3 -c '
+import json, sys
+(one,) = json.load(sys.stdin)["curves"]
+# Two of five samples are right, at a speedup of 4 each.
+assert one["measure"] == "gpu" and abs(one["S"]["-10"] - (4 ** 2 * 0.1 ** 3) ** (1 / 5)) < 5e-5, one["S"]
+' || fail "--measure gpu --json"
+"$graphnet" score gpu.log --measure e2e | sed s/gpu/golden/ | diff - <("$graphnet" score golden.log) || fail "--measure e2e"
+code=0
+"$graphnet" score gpu.log --measure kernel >out.txt 2>err.txt || code=$?
+[ "$code" -eq 2 ] && grep -q 'gpu.log:1: no \[Speedup\]\[kernel\] of sample s/two, which is correct' err.txt || { cat err.txt; fail "--measure kernel"; }
+
 # --- The samples that are wrong at a tolerance, one a line; each once, in whatever logs it is.
 "$graphnet" score golden.log --wrong-at -6 >out.txt && diff - out.txt <<'END' || fail "--wrong-at -6"
 s/late
@@ -114,9 +129,9 @@ refused "empty.log: no sample in it: no line has [Processing]" empty.log
 head -c 100000 /dev/urandom >garbage.log
 refused "garbage.log: no sample in it: no line has [Processing]" garbage.log
 grep -v Speedup golden.log >slow.log
-refused "slow.log:1: no end-to-end speedup of sample s/two, which is correct" slow.log
+refused "slow.log:1: no [Speedup][e2e] of sample s/two, which is correct" slow.log
 sed 's/0.50000/nan/' golden.log >nan.log
-refused "nan.log:76: no end-to-end speedup of sample s/half, which is correct" nan.log
+refused "nan.log:76: no [Speedup][e2e] of sample s/half, which is correct" nan.log
 head -c -20 logs/b.txt >cut.log
 refused "cut.log:75: the log ends in the middle of this line, in sample s/two" cut.log
 { cat logs/b.txt; printf 'graph-net-test-compiler-log [Processing] s/hal'; } >cut2.log

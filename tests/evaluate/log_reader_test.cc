@@ -188,7 +188,7 @@ TEST(LogReaderTest, ReadsOlderFormats) {
   EXPECT_EQ(sample.path, "/work/samples/torchvision/mnasnet1_3");
   EXPECT_EQ(sample.status, Outcome::kCorrect);
   EXPECT_EQ(sample.CorrectLevels(), 1 << 5 | 1 << 10);  // t = -5, 0
-  EXPECT_EQ(sample.EndToEndSpeedup(), 121.2291);
+  EXPECT_EQ(sample.SpeedupBy(kEndToEnd), 121.2291);
   EXPECT_TRUE(std::isnan(sample.outputs[0].max_diff));
   EXPECT_EQ(sample.eager_times[0].second.mean, 217);
   EXPECT_TRUE(std::isnan(sample.eager_times[0].second.median));
@@ -287,14 +287,14 @@ TEST(LogReaderTest, InvalidValues) {
   for (const char* speedup : {"nan", "inf", "-1", "0", "x", "", "1e999"}) {
     std::string log = WriteLog(MakeSample("a", 2, -5));
     log = absl::StrReplaceAll(log, {{"2.00000", speedup}});
-    EXPECT_EQ(Read(log).samples[0].EndToEndSpeedup(), 0) << speedup;
+    EXPECT_EQ(Read(log).samples[0].SpeedupBy(kEndToEnd), 0) << speedup;
   }
   std::string log = WriteLog(MakeSample("a", 2, -5));
   absl::StrAppend(&log, "p [Performance][eager]: {\"e2e\": {\np [Performance][compiled]: 5\n",
                   "p [Status] splendid\np [Speedup][e2e]: fast\n");
   const ReadBack back = Read(log);
   EXPECT_EQ(back.Odd(LogOddity::kBadValue), 4);
-  EXPECT_EQ(back.samples[0].EndToEndSpeedup(), 2);
+  EXPECT_EQ(back.samples[0].SpeedupBy(kEndToEnd), 2);
   // In a comparison, an invalid value counts as false, and so does nan.
   log = absl::StrReplaceAll(WriteLog(MakeSample("a", 2, -10)), {{"]: 1\n", "]: nan\n"}});
   EXPECT_EQ(Read(log).samples[0].CorrectLevels(), 0);
@@ -318,8 +318,8 @@ TEST(LogReaderTest, CutAnywhere) {
     }
     if (back.samples.empty()) continue;
     const SampleResult& sample = back.samples[0];
-    if (sample.EndToEndSpeedup() > 0) {
-      EXPECT_NEAR(sample.EndToEndSpeedup(), 1.2345, 1e-4) << n;
+    if (sample.SpeedupBy(kEndToEnd) > 0) {
+      EXPECT_NEAR(sample.SpeedupBy(kEndToEnd), 1.2345, 1e-4) << n;
     }
     if (sample.CorrectLevels() != 0) {
       EXPECT_EQ(sample.CorrectLevels() & ~full.CorrectLevels(), 0) << n;
@@ -359,7 +359,7 @@ TEST(LogReaderTest, GarbageHasNoSample) {
   // Within a sample, garbage counts as other output.
   const ReadBack back = Read(WriteLog(MakeSample("a", 2, -5)) + garbage + "\n");
   EXPECT_EQ(back.samples.size(), 1);
-  EXPECT_EQ(back.samples[0].EndToEndSpeedup(), 2);
+  EXPECT_EQ(back.samples[0].SpeedupBy(kEndToEnd), 2);
 }
 
 TEST(DivideLogTest, PartsBeginWithSamples) {

@@ -30,13 +30,27 @@ TEST(LogTest, ACorrectSampleWithoutSpeedupIsAnError) {
   SampleResult slow = MakeSample("bad", 1, -5);
   slow.speedups = {{"gpu", 2}};
   absl::StrAppend(&log, WriteLog(slow));
-  EXPECT_THAT(
-      ParseLog(log, "a.log"),
-      StatusIs(kInvalid, "a.log:78: no end-to-end speedup of sample bad, which is correct"));
+  EXPECT_THAT(ParseLog(log, "a.log"),
+              StatusIs(kInvalid, "a.log:78: no [Speedup][e2e] of sample bad, which is correct"));
   // A sample that fails or is never right needs no speedup.
   slow.path = "never";
   slow.outputs[0].close = 0;
   EXPECT_OK(ParseLog(WriteLog(slow) + WriteLog(MakeFailure("x", Outcome::kCompileFail)), "a.log"));
+}
+
+TEST(LogTest, SpeedupsAreThoseOfTheClock) {
+  SampleResult sample = MakeSample("a", 2, -5);
+  sample.speedups.emplace_back("gpu", 3);
+  sample.intervals = {{"e2e", {1.5, 2.5}}, {"gpu", {2.5, 3.5}}};
+  const auto log = ParseLog(WriteLog(sample), "a.log", {.clock = "gpu"});
+  ASSERT_OK(log);
+  EXPECT_EQ(log->samples[0].speedup, 3);
+  EXPECT_EQ(log->samples[0].speedup_low, 2.5);
+  EXPECT_EQ(log->samples[0].speedup_high, 3.5);
+  EXPECT_EQ(log->config.back().first, "measure");
+  EXPECT_EQ(log->config.back().second, "gpu");
+  EXPECT_THAT(ParseLog(WriteLog(sample), "a.log", {.clock = "kernel"}),
+              StatusIs(kInvalid, "a.log:1: no [Speedup][kernel] of sample a, which is correct"));
 }
 
 TEST(LogTest, TheLastOfARepeatedSampleCounts) {
@@ -84,8 +98,8 @@ TEST(LogTest, PartsMakeUpTheWhole) {
     }
     absl::StrAppend(&text, WriteLog(sample));
   }
-  const auto one = ParseLog(text, "a.log", 1);
-  const auto four = ParseLog(text, "a.log", 4);
+  const auto one = ParseLog(text, "a.log", {.jobs = 1});
+  const auto four = ParseLog(text, "a.log", {.jobs = 4});
   ASSERT_OK(one);
   ASSERT_OK(four);
   ASSERT_EQ(one->samples.size(), 1500);

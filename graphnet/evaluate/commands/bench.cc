@@ -58,7 +58,7 @@ absl::StatusOr<std::vector<Log>> ReadBaseline(const std::string& baseline,
   for (const Backend& backend : backends) {
     const std::string file =
         is_folder ? JoinPath(baseline, absl::StrCat(FileNameOf(backend), ".log")) : baseline;
-    absl::StatusOr<Log> log = ReadLog(file, NumCpus());
+    absl::StatusOr<Log> log = ReadLog(file, {.jobs = NumCpus()});
     if (!log.ok()) return Annotate(log.status(), "--baseline");
     logs.push_back(*std::move(log));
   }
@@ -175,7 +175,7 @@ absl::StatusOr<CommandResult> RunAndTell(BenchFlags options) {
   if (!earlier.empty()) {
     std::vector<Report> reports;
     for (size_t i = 0; i < results.size(); ++i) {
-      ASSIGN_OR_RETURN(const Log now, ReadLog(results[i].log, NumCpus()));
+      ASSIGN_OR_RETURN(const Log now, ReadLog(results[i].log, {.jobs = NumCpus()}));
       const LogChange change = CompareLogs(earlier[i], now);
       reports.push_back(ReportOf(change));
       is_kept &= !options.has_min_speedup || Passes(change, options.min_speedup);

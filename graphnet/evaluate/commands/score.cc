@@ -34,6 +34,7 @@ constexpr size_t kMaxPathBytes = 4096;
 struct ScoreFlags {
   std::vector<std::string> logs;
   ScoreOptions score;
+  std::string clock{kEndToEnd};
   std::string svg;
   std::string html;
   int jobs = 0;
@@ -44,7 +45,8 @@ struct ScoreFlags {
 };
 
 absl::StatusOr<Log> ReadLogOf(const std::string& file, const ScoreFlags& options) {
-  return ReadLog(file, options.jobs > 0 ? options.jobs : NumCpus());
+  return ReadLog(file,
+                 {.jobs = options.jobs > 0 ? options.jobs : NumCpus(), .clock = options.clock});
 }
 
 absl::StatusOr<Curve> ScoreLog(const std::string& file, const ScoreFlags& options) {
@@ -178,6 +180,12 @@ void DeclareScore(CommandLine& command) {
   command.AddChoice(
       "--interpretation", &options->score.interpretation, interpretations,
       "The t from which ES(t) forgives each class of failure: docs/evaluation_reference.md");
+  command
+      .AddChoice(
+          "--measure", &options->clock, {"e2e", "gpu", "kernel"},
+          "The clock whose speedups count, those of the lines [Speedup][e2e], [Speedup][gpu] "
+          "or [Speedup][kernel]: docs/evaluation_reference.md")
+      .ShowDefault();
   command.AddOption("--svg", &options->svg, "Draw the curves and the speedups").TypeName("FILE");
   command
       .AddOption("--html", &options->html,
@@ -193,11 +201,11 @@ void DeclareScore(CommandLine& command) {
           .Excludes("--svg", "--html", "--p", "--b", "--interpretation");
   const Option least = AddMinSpeedupOption(command, &options->min_speedup).Excludes(wrong);
   AddJobsOption(command, &options->jobs);
-  AddJsonOption(
-      command,
-      "curves with curve, p, b, interpretation, samples, S and ES by t, macro, pi, "
-      "aggregated_score and more; with --wrong-at, curves with wrong: path and status; for two "
-      "logs of one compiler, changes with speedup, faster, slower, broke and mended");
+  AddJsonOption(command,
+                "curves with curve, p, b, interpretation, samples, S and ES by t, macro, pi, "
+                "aggregated_score and more, and measure if it is not e2e; with --wrong-at, curves "
+                "with wrong: path and status; for two "
+                "logs of one compiler, changes with speedup, faster, slower, broke and mended");
   command.Run([options, wrong, least] {
     options->checks_speed = least.is_given();
     options->lists_wrong = wrong.is_given();
