@@ -33,7 +33,9 @@
 #include "graphnet/passes/pattern.h"
 #include "graphnet/passes/pipeline.h"
 #include "graphnet/passes/registry.h"
+#include "graphnet/run/engine.h"
 #include "graphnet/run/port_values.h"
+#include "graphnet/run/run_passes.h"
 #include "graphnet/validate/folder.h"
 #include "graphnet/validate/structure.h"
 #include "graphnet/view/layout.h"
@@ -262,7 +264,8 @@ nb::list RunPasses(const SampleObject& self, const std::string& text, bool verif
   Sample* const sample = &object.SampleForChange();
   const std::vector<StepResult> results =
       ValueOrRaise(LongCall(Locks(object), [sample, pipeline, verify_each] {
-        return RunPipeline(pipeline, sample, {.verify_each = verify_each});
+        return RunPassesByEngine(pipeline, /*keeps_values=*/!sample->weights.empty(), OpenEngine,
+                                 {.verify_each = verify_each}, sample);
       }));
   object.ForgetGraphs();
   nb::list list;

@@ -117,6 +117,34 @@ class RewritingTest(unittest.TestCase):
         # `from graphnet_ir import *` hides no function of Python.
         self.assertFalse(set(graphnet_ir.__all__) & set(dir(builtins)))
 
+    def test_passes_have_the_engine(self) -> None:
+        import torch
+
+        # No rule knows the sizes of these calls, which have no metas.
+        made = graphnet_ir.opt(graphnet_ir.parse("""
+graph @forward(%x : f32[2, 3, 8, 8], %w : f32[4, 3, 3, 3] as torch.nn.parameter.Parameter) {
+  %c = torch.conv2d(%x, %w)
+  %p = torch.nn.functional.adaptive_avg_pool2d(%c, 1)
+  %y = .reshape(%p, 2, 4)
+  return (%y,)
+}
+"""), "generalize-dims").sample
+        self.assertEqual(made.module.symbols, {"S0": 2})
+        self.assertIn(".reshape(%p, %size, 4)", made.show())
+        sample = graphnet_ir.parse("""
+attribute w : f32[2]
+graph @forward(%x : f32[2]) {
+  %w = get_attr w : f32[2]
+  %d = torch.add(%w, 1.0) : f32[2]
+  %y = torch.mul(%x, %d) : f32[2]
+  return (%y,)
+}
+""")
+        sample.set_weight("w", torch.tensor([1.0, 2.0]))
+        folded = graphnet_ir.opt(sample, "fold-constants{values=true},dce").sample
+        self.assertEqual(len(folded.graph.find_nodes(op="call_function")), 1)
+        self.assertIn([2.0, 3.0], [torch.from_dlpack(value).tolist() for value in folded.weights.values()])
+
     def test_functions_of_python_are_passes(self) -> None:
         seen: List[str] = []
 

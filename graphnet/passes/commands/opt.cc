@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
-#include "graphnet/base/memory.h"
 #include "graphnet/base/status.h"
 #include "graphnet/command/batch.h"
 #include "graphnet/command/command.h"
@@ -22,7 +21,6 @@
 #include "graphnet/command/weights.h"
 #include "graphnet/formats/find_values.h"
 #include "graphnet/formats/formats.h"
-#include "graphnet/formats/pt2/exporter.h"
 #include "graphnet/interp/inputs/example_input.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/commands/opt_worker.h"
@@ -31,8 +29,8 @@
 #include "graphnet/passes/pipeline.h"
 #include "graphnet/passes/registry.h"
 #include "graphnet/run/engine.h"
-#include "graphnet/run/infer_sizes.h"
 #include "graphnet/run/own_operators.h"
+#include "graphnet/run/run_passes.h"
 #include "graphnet/run/worker_host.h"
 
 namespace graphnet {
@@ -121,27 +119,16 @@ absl::StatusOr<OptOutcome> OptOne(const std::string& path, const Output& out,
                                   Report* weights) {
   LoadOptions load;
   load.trust = options.trust;
-  const bool folds_values = absl::c_any_of(pipeline, [](const PipelineStep& step) {
-    const auto values = step.options.find("values");
-    return step.pass->name() == "fold-constants" && values != step.options.end() &&
-           values->second == "true";
-  });
+  const bool folds_values = FoldsValues(pipeline);
   if (folds_values && !out.path.empty() && !out.keeps_weights()) {
     return absl::InvalidArgumentError(
         "fold-constants{values=true} makes weights, which .pb, .pt2 and .pt can hold");
   }
   // Other passes write calls where the output can hold no new weights.
   const bool keeps_values = !out.path.empty() && out.keeps_weights();
-  const bool uses_values =
-      folds_values || (keeps_values && absl::c_any_of(pipeline, [](const PipelineStep& step) {
-                         return step.pass->uses_values();
-                       }));
   load.weights = folds_values || keeps_values;
   load.statistics = load.values_if_there = !out.path.empty() && !out.keeps_weights();
-  // This pass needs the sizes of all values, which may depend on weights.
-  const bool wants_sizes = absl::c_any_of(
-      pipeline, [](const PipelineStep& step) { return step.pass->name() == "generalize-dims"; });
-  load.values_if_there |= wants_sizes;
+  load.values_if_there |= WantsSizes(pipeline);
   if (!out.path.empty()) RETURN_IF_ERROR(CheckOutput(out));
   ASSIGN_OR_RETURN(Sample sample, LoadWithWeights(path, load, *options.weights, weights));
   if (load.weights) {
@@ -149,29 +136,9 @@ absl::StatusOr<OptOutcome> OptOne(const std::string& path, const Output& out,
     if (drawn > 0) weights->Add("drawn_weights", drawn);
   }
   RETURN_IF_ERROR(DescribeAll(options.inputs, /*seed=*/0, &sample));
-  if (folds_values && LacksMetas(*sample.module)) {
-    if (const auto engine = OpenEngine(); engine.ok())
-      (*engine)->InferShapes(&sample).IgnoreError();
-  }
   PipelineOptions run;
   run.verify_each = options.verify_each;
   run.limit = options.limit;
-  if (wants_sizes) {
-    // Without LibTorch, the pass asks its own rules.
-    if (const auto engine = OpenEngine(); engine.ok())
-      run.infer_sizes = InferSizesBy(**engine, sample);
-  }
-  if (uses_values) {
-    if (folds_values) RETURN_IF_ERROR(OpenEngine().status());
-    run.run_constants = [](const Module& module,
-                           const TensorValues& values) -> absl::StatusOr<TensorValues> {
-      ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
-      ASSIGN_OR_RETURN(const std::unique_ptr<ReadyProgram> program,
-                       engine->Prepare(module, values, {.max_bytes = AvailableMemoryBytes() / 2}));
-      RETURN_IF_ERROR(program->Run(nullptr));
-      return program->Outputs();
-    };
-  }
   if (options.dump_changes) {
     run.on_change = [&](const PipelineStep& step, absl::string_view before,
                         absl::string_view after) {
@@ -181,7 +148,8 @@ absl::StatusOr<OptOutcome> OptOne(const std::string& path, const Output& out,
     };
   }
   OptOutcome outcome;
-  ASSIGN_OR_RETURN(outcome.steps, RunPipeline(pipeline, &sample, run));
+  ASSIGN_OR_RETURN(outcome.steps,
+                   RunPassesByEngine(pipeline, keeps_values, OpenEngine, std::move(run), &sample));
   RETURN_IF_ERROR(Annotate(Verify(*sample.module), "after the passes"));
   if (!out.path.empty()) RETURN_IF_ERROR(SaveSample(sample, out, &outcome.lost));
   return outcome;
