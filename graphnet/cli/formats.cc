@@ -5,9 +5,11 @@
 #include <cstdlib>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "graphnet/base/status.h"
+#include "graphnet/base/without_exceptions.h"
 #include "graphnet/evaluate/export_onnx.h"
 #include "graphnet/formats/core_formats.h"
 #include "graphnet/formats/formats.h"
@@ -64,8 +66,10 @@ absl::Status OpenPlugin(const std::string& path) {
   using Entry = const char*(int version);
   auto* const entry = reinterpret_cast<Entry*>(dlsym(library, "GraphnetPlugin"));
   if (entry == nullptr) return refuse("exports no GraphnetPlugin");
-  const char* const wrong = entry(kFormatsVersion);
-  return wrong == nullptr ? absl::OkStatus() : refuse(Printable(wrong, 1000));
+  const absl::StatusOr<const char*> wrong =
+      WithoutExceptions([&]() -> absl::StatusOr<const char*> { return entry(kFormatsVersion); });
+  if (!wrong.ok()) return refuse(absl::StrCat("it threw: ", wrong.status().message()));
+  return *wrong == nullptr ? absl::OkStatus() : refuse(Printable(*wrong, 1000));
 }
 
 absl::Status RegisterOnce() {
