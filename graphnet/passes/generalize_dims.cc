@@ -44,10 +44,12 @@ class Generalization {
 
   absl::StatusOr<bool> Run() {
     RETURN_IF_ERROR(ChooseInputs());
-    if (LacksSizes() && run_.infer_sizes() != nullptr) {
+    const size_t lacking = NumLacking();
+    if (lacking > 0 && run_.infer_sizes() != nullptr) {
       // The pass reports what is still lacking.
       run_.infer_sizes()(&module_).IgnoreError();
     }
+    const bool inferred = NumLacking() < lacking;
     absl::Status followed = Follow();
     if (!followed.ok() && TieEqualSizes()) {
       // Sizes that were equal may have to stay so.
@@ -59,7 +61,7 @@ class Generalization {
     RETURN_IF_ERROR(Apply());
     if (changed_) RETURN_IF_ERROR(Prove(nodes));
     SetExamples();
-    return changed_;
+    return changed_ || inferred;
   }
 
  private:
@@ -192,10 +194,11 @@ class Generalization {
     return absl::SimpleAtoi(absl::string_view(one.name).substr(1), &number) ? number : 0;
   }
 
-  bool LacksSizes() const {
-    return absl::c_any_of(module_.main()->nodes(), [](const Node* node) {
+  // Returns how many calls have no sizes.
+  size_t NumLacking() const {
+    return static_cast<size_t>(absl::c_count_if(module_.main()->nodes(), [](const Node* node) {
       return node->is_call() && node->has_uses() && node->meta() == nullptr;
-    });
+    }));
   }
 
   // --- Following -----------------------------------------------------------------

@@ -113,6 +113,16 @@ expect 0 "generalize-dims{to=8}" opt model.gn -p "generalize-dims{to=8}" -o eigh
 expect 0 "f32[8, 12]" run eight.gn
 expect 0 "specialize" opt model.gn -p "generalize-dims{to=8},specialize" -o fixed.gn
 expect 0 "f32[8, 12]" run fixed.gn
+# Sizes that the engine infers are a change, too.
+cat >unsized.gn <<'END'
+symbol S0 = 2
+graph @forward(%x : f32[S0, 3, 8, 8], %w : f32[4, 3, 3, 3] as torch.nn.parameter.Parameter) {
+  %c = torch.conv2d(%x, %w)
+  %y = torch.relu(%c)
+  return (%y,)
+}
+END
+expect 0 "generalize-dims        1   1     +0" opt unsized.gn -p generalize-dims --verify-each
 expect 2 'to must be a size above 0, not "-1"' opt model.gn -p "generalize-dims{to=-1}"
 expect 2 "dim has a number twice, or more than 8" opt model.gn -p "generalize-dims{dim=0+0}"
 expect 2 "to has 1 sizes for 2 dimensions" opt model.gn -p "generalize-dims{dim=0+1,to=2}"
