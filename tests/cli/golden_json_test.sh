@@ -77,6 +77,7 @@ diff-run a.gn tanh.gn --table
 bench a.gn --backend nope --trials 1 -o bench
 score crash.log
 reduce a.gn --command 'grep -q relu {}' -o small.gn
+new pass my-pass -o mine
 show nowhere
 """
 MASKED = {"seconds", "ms", "ready_ms", "median_ms", "compile_ms", "run_ms", "median_speedup", "log"}

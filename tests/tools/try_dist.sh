@@ -205,6 +205,13 @@ if command -v g++ >/dev/null; then
   }
   check "a plug-in is built" plugin_builds
   check "the tool takes it" plugin_works
+  new_pass_works() {
+    clean "$tool" new pass gelu-to-relu -o "$scratch/mine" &&
+      clean make -C "$scratch/mine" GRAPHNET="$folder" &&
+      clean GRAPHNET_PLUGINS="$scratch/mine/libgelu-to-relu.so" "$tool" opt "$project/samples/bert.pb" \
+        -p gelu-to-relu -o "$scratch/changed.pb" | grep "4 calls changed"
+  }
+  check "what graphnet new writes is built, and changes a graph" new_pass_works
 fi
 
 # --- pkg-config ----------------------------------------------------------------
