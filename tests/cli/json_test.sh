@@ -193,6 +193,7 @@ assert run(0, "score", bench[0]["log"])["curves"][0]["ES"]["-10"] > 0
 small = run(0, "reduce", "a.gn", "--command", "grep -q relu {}", "-o", "small.gn")
 assert small["out"] == "small.gn" and small["kept"] == "grep -q relu {}" and small["minimal"] is True, small
 assert (small["before"]["num_operators"], small["after"]["num_operators"]) == (3, 1) and small["tries"] > 1, small
+assert run(0, "new", "pass", "my-pass", "-o", "mine") == {"folder": "mine"}
 backends = {b["name"]: b for b in run(0, "backends")["backends"]}
 assert backends["nope"]["found"] is True and "exec" in backends, backends
 # The output of the program is not part of the document.
