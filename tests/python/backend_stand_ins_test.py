@@ -1,9 +1,9 @@
-"""Workers of TensorRT and BladeDISC, and the clocks of GPUs, none of which a machine here can run,
-against stand-ins.
+"""Workers of TensorRT and BladeDISC, and the clocks of GPUs, none of which a machine here can run, and
+of TVM, against stand-ins.
 
 A stand-in has the documented call of the compiler, notes how it is called and compiles nothing. So
 these tests show that the workers call their compiler as its documentation says. They do not show
-that TensorRT or BladeDISC compile anything, nor what a GPU measures.
+that TensorRT, BladeDISC or TVM compile anything, nor what a GPU measures.
 """
 import contextlib
 import io
@@ -261,6 +261,137 @@ class BladeDisc(StandInTest):
             os.environ.pop("GRAPHNET_BLADEDISC", None)
             with self.assertRaisesRegex(worker.Failure, "set GRAPHNET_BLADEDISC to a command"):
                 self.server().hello({})
+
+
+class PrimFunc:
+    def __init__(self):
+        self.attrs = {}
+
+
+class TvmModule:
+    def __init__(self, program, functions):
+        names = list(program.graph_signature.user_inputs)
+        main = types.SimpleNamespace(params=[types.SimpleNamespace(name_hint=name)
+                                             for name in sorted(names)])
+        self.program = program
+        self.order = names
+        self.functions = {"main": main, **{f"f{i}": PrimFunc() for i in range(functions)}}
+
+    def __getitem__(self, name):
+        return self.functions[name]
+
+
+class Tvm(StandInTest):
+    def setUp(self):
+        super().setUp()
+        torch.export.save(torch.export.export(self.net, tuple(self.values.values())), "net.pt2")
+
+    @contextlib.contextmanager
+    def stand_in(self, functions=2, scheduled=1, tunes=True):
+        """`scheduled`: of so many functions TVM finds a schedule that runs."""
+        calls = []
+
+        class Database(list, contextlib.AbstractContextManager):
+            def get_all_tuning_records(self):
+                return list(self)
+
+            def __exit__(self, *error):
+                return None
+
+        class Target(dict, contextlib.AbstractContextManager):
+            def __exit__(self, *error):
+                return None
+
+        def tune_relax(module, params, target, work_dir, max_trials_global, **options):
+            calls.append({"trials": max_trials_global, "target": target, **options})
+            assert params == {} and os.path.isdir(work_dir) and isinstance(module, TvmModule)
+            return Database(range(max_trials_global))
+
+        def apply_database():
+            def apply(module):
+                for i in range(scheduled):
+                    module.functions[f"f{i}"].attrs["tirx.is_scheduled"] = True
+                return module
+            return apply
+
+        def machine(module, _device):
+            def main(*sorted_values):
+                given = dict(zip(sorted(module.order), sorted_values, strict=True))
+                with torch.no_grad():
+                    return module.program.module()(*[given[name] for name in module.order])
+            return {"main": main}
+
+        names = ["tvm", "tvm.relax", "tvm.relax.frontend", "tvm.relax.frontend.onnx",
+                 "tvm.relax.frontend.torch", "onnx"]
+        modules = {name: types.ModuleType(name) for name in names}
+        # Without a module in `sys.modules`, an import fails.
+        modules.update({"tvm.meta_schedule": None, "tvm.s_tir": None, "tvm.s_tir.meta_schedule": None})
+        if tunes:
+            modules["tvm.s_tir"] = types.ModuleType("tvm.s_tir")
+            tuner = modules["tvm.s_tir.meta_schedule"] = types.ModuleType("tvm.s_tir.meta_schedule")
+            tuner.relax_integration = types.SimpleNamespace(
+                tune_relax=tune_relax, extract_tasks=lambda module, target: list(range(functions)))
+            tuner.builder = types.SimpleNamespace(PyBuilder=object)
+            tuner.runner = types.SimpleNamespace(PyRunner=object, PyRunnerFuture=object)
+            modules["tvm.ir"] = types.ModuleType("tvm.ir")
+            modules["tvm.ir.utils"] = types.ModuleType("tvm.ir.utils")
+            modules["tvm.ir.utils"].derived_object = lambda kind: kind
+        tvm = modules["tvm"]
+        tvm.__version__ = "stand-in"
+        tvm.relax = modules["tvm.relax"]
+        tvm.tirx = types.SimpleNamespace(PrimFunc=PrimFunc)
+        tvm.runtime = types.SimpleNamespace(Tensor=torch.Tensor, tensor=torch.from_numpy)
+        tvm.target = types.SimpleNamespace(
+            Target=Target, codegen=types.SimpleNamespace(llvm_get_system_cpu=lambda: "generic"))
+        tvm.compile = lambda module, target: module
+        tvm.cpu = lambda: None
+        tvm.relax.VirtualMachine = machine
+        tvm.relax.get_pipeline = lambda name: lambda module: module
+        tvm.relax.transform = types.SimpleNamespace(MetaScheduleApplyDatabase=apply_database)
+        modules["tvm.relax.frontend.onnx"].from_onnx = None
+        modules["tvm.relax.frontend.torch"].from_exported_program = \
+            lambda program: TvmModule(program, functions)
+        with mock.patch.dict(sys.modules, modules):
+            import tvm_worker
+            # pylint: disable-next=protected-access
+            yield worker._Server(tvm_worker.TvmWorker()), calls
+
+    def request(self, **more):
+        return super().request(**{"options": self.options, **more})
+
+    options = {}
+
+    def test_tunes_nothing_unless_asked(self):
+        with self.stand_in() as (server, calls):
+            self.assertEqual(self.check(server, "net.pt2"), "2 functions of TensorIR")
+        self.assertEqual(calls, [])
+
+    def test_shares_trials_among_functions(self):
+        self.options = {"trials": "7"}
+        with self.stand_in() as (server, calls):
+            proof = self.check(server, "net.pt2")
+        self.assertEqual(proof, "2 functions of TensorIR, 1 of them tuned in 7 trials")
+        call, = calls
+        self.assertEqual((call["trials"], call["num_trials_per_iter"], call["seed"]), (7, 4, 0))
+        # MetaSchedule needs the number of cores.
+        self.assertGreaterEqual(call["target"]["num-cores"], 1)
+
+    def test_says_that_no_schedule_ran(self):
+        self.options = {"trials": "7"}
+        with self.stand_in(scheduled=0) as (server, _), \
+                self.assertRaisesRegex(worker.Failure, "^no schedule ran in 7 trials of MetaSchedule$"):
+            self.check(server, "net.pt2")
+
+    def test_says_that_this_tvm_cannot_tune(self):
+        self.options = {"trials": "7"}
+        with self.stand_in(tunes=False) as (server, _), \
+                self.assertRaisesRegex(worker.Failure, "^TVM stand-in cannot tune: .*tvm.s_tir"):
+            self.check(server, "net.pt2")
+
+    def test_no_function_is_no_success(self):
+        with self.stand_in(functions=0) as (server, _), \
+                self.assertRaisesRegex(worker.Failure, "compiled nothing: 0 functions of TensorIR"):
+            self.check(server, "net.pt2")
 
 
 if __name__ == "__main__":
