@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
@@ -17,6 +18,7 @@
 #include "graphnet/evaluate/onnx_operators.h"
 #include "graphnet/evaluate/partition_pass_text.h"
 #include "graphnet/formats/mlir/operators.h"
+#include "graphnet/ir/annotation.h"
 #include "graphnet/ir/outline.h"
 #include "graphnet/ops/callable.h"
 #include "graphnet/ops/lowering.h"
@@ -81,6 +83,13 @@ absl::StatusOr<Calls> MatchedBy(const std::string& path, Module* module, PassRun
   return matched;
 }
 
+// Returns whether a call takes or makes a list, tuple or dict of TorchScript.
+bool HasStructure(const Node& call) {
+  return IsStructure(call.annotation()) || absl::c_any_of(call.operands(), [](const Node* operand) {
+           return IsStructure(operand->annotation());
+         });
+}
+
 }  // namespace
 
 absl::StatusOr<bool> PartitionForBackend(Module* module, PassRun& run) {
@@ -97,7 +106,8 @@ absl::StatusOr<bool> PartitionForBackend(Module* module, PassRun& run) {
   ASSIGN_OR_RETURN(const Calls supported,
                    rules.empty() ? SupportedBy(backend, *module) : MatchedBy(rules, module, run));
   const auto is_supported = [&](const Node& node) {
-    return node.target() != "torch.ops.higher_order.wrap" && supported.contains(&node);
+    return node.target() != "torch.ops.higher_order.wrap" && supported.contains(&node) &&
+           !HasStructure(node);
   };
   ASSIGN_OR_RETURN(const auto groups, Partition(module->main(), is_supported, options));
   size_t calls = 0, grouped = 0;

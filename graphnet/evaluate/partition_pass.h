@@ -30,8 +30,9 @@ namespace graphnet {
 // search for larger groups. Running takes as long as before.
 //
 // Risks and limitations: values and their bits stay the same. Calls inside of bodies, such as those of
-// a branch, are in no group. Calls keep their order on memory that the graph writes to. Parameters
-// become inputs of the bodies. A backend may refuse a call for other reasons than its operator.
+// a branch, are in no group, and neither are calls that take or make a list, tuple or dict of
+// TorchScript. Calls keep their order on memory that the graph writes to. Parameters become inputs of
+// the bodies. A backend may refuse a call for other reasons than its operator.
 //
 // Example: the exporter of ONNX has no function for one call
 //   backend=onnx

@@ -443,9 +443,9 @@ def make_programs(*words):
 
 SCHEMES = ["--pieces 3", "--single-op", "--blocks", "--by-module 2"]
 # Options of passes that need some, and passes after which values are meant to differ.
-OPTIONS = {"change-dtype": "{to=f64}", "change-device": "{to=cpu}"}
+OPTIONS = {"change-dtype": "{to=f64}", "change-device": "{to=cpu}", "partition": "{backend=mlir}"}
 NEED_OPTIONS = {"rename", "rewrite", "specialize", "generalize-dims"}
-OTHER_VALUES = {"change-dtype", "to-paddle", "check-stable"}
+OTHER_VALUES = {"change-dtype", "to-paddle", "check-stable", "fold-batch-norm", "quantize-weights"}
 
 
 class Ways:

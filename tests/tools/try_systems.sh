@@ -2,9 +2,10 @@
 # Tries the tarball and the wheel in clean systems, Debian 12 and 13 or those that are named, made by
 # debootstrap below ROOT; as root, ten minutes.
 #
-#   tests/tools/try_systems.sh ROOT [SUITE…]
+#   [WHEELS="FILE…"] tests/tools/try_systems.sh ROOT [SUITE…]
 #
-# The wheel is tried in a system whose Python it is for. Ends with "N passed, N failed".
+# A wheel is tried in the systems whose Python it is for; WHEELS names wheels for other Pythons than the
+# one of this machine. Ends with "N passed, N failed".
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 root=$1
@@ -15,7 +16,7 @@ command -v debootstrap >/dev/null || apt-get -qq install --no-install-recommends
 libtorch=$(readlink -f "$(./bazelw info output_base)"/external/libtorch/include/ATen/../..)
 tarball=$(./bazelw cquery --noshow_progress --output=starlark \
   --starlark:expr='target.files.to_list()[0].path' //:dist)
-wheel=$(ls bazel-bin/python/wheel.dist/*.whl)
+wheels=(bazel-bin/python/wheel.dist/*.whl ${WHEELS:-})
 mkdir -p "$root"
 passed=0 failed=0
 
@@ -28,11 +29,15 @@ try() {  # KIND SUITE FILE TORCH
 
 for suite; do
   try dist "$suite" "$tarball" "$libtorch"
-  version=$(chroot "$root/$suite" python3 -c 'import sys; print("cp%d%d" % sys.version_info[:2])' || true)
-  if [[ $wheel == *-"$version"-* ]]; then
-    chroot "$root/$suite" apt-get -qq install --no-install-recommends python3-venv >/dev/null
-    try wheel "$suite" "$wheel" "$(dirname "$libtorch")"
-  fi
+  chroot "$root/$suite" apt-get -qq install --no-install-recommends python3-venv >/dev/null
+  version=$(chroot "$root/$suite" python3 -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
+  for wheel in "${wheels[@]}"; do
+    [[ $wheel == *-"$version"-* ]] || continue
+    # LibTorch's Python packages are for the Python of this machine.
+    torch=$(dirname "$libtorch")
+    [[ $torch == *"/python${version:2:1}.${version:3}/"* ]] || torch=
+    try wheel "$suite" "$wheel" "$torch"
+  done
 done
 echo "$passed passed, $failed failed"
 (( failed == 0 ))
