@@ -20,7 +20,7 @@ struct NodeValues {
   std::vector<std::string> columns;
   // A cell for each column: a number, a text, or null.
   absl::flat_hash_map<const Node*, std::vector<Json>> rows;
-  // Of a file: the number of rows that are of no node of the module, and the name in the first one.
+  // How many rows of a file name no node of the module, and the name in the first of them.
   size_t unknown = 0;
   std::string first_unknown;
 };

@@ -14,7 +14,7 @@
 
 namespace graphnet {
 
-// What a page has besides its picture.
+// Says what a page shows besides its picture.
 struct PageOptions {
   // Modules nested deeper are folded at first. With -1, up to 400 boxes are not folded, and of more,
   // as many modules unfold as leave 100 boxes.
