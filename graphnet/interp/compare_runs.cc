@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "ATen/Functions.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
@@ -16,7 +17,10 @@
 #include "graphnet/base/status.h"
 #include "graphnet/interp/blind_outputs.h"
 #include "graphnet/interp/dead_paths.h"
+#include "graphnet/interp/measure_rounding.h"
 #include "graphnet/interp/prepare.h"
+#include "graphnet/interp/repeatable_run.h"
+#include "graphnet/interp/tensors.h"
 #include "graphnet/interp/torch/comparison.h"
 #include "graphnet/interp/torch/status.h"
 #include "graphnet/interp/torch/tensors.h"
@@ -25,12 +29,30 @@
 namespace graphnet {
 namespace {
 
-absl::StatusOr<std::vector<c10::IValue>> Run(const RunSide& side, uint64_t seed,
-                                             const Observer& observer) {
+absl::StatusOr<PreparedRun> Prepare(const RunSide& side) {
   PrepareOptions prepare;
   prepare.parameters = side.parameters;
   prepare.max_bytes = AvailableMemoryBytes();
-  ASSIGN_OR_RETURN(PreparedRun prepared, PrepareRun(*side.module, side.values, prepare));
+  return PrepareRun(*side.module, side.values, prepare);
+}
+
+// Returns the outputs of something else.
+absl::StatusOr<std::vector<c10::IValue>> GivenOutputs(const RunSide& side) {
+  std::vector<c10::IValue> outputs;
+  for (size_t i = 0; i < side.values.size(); ++i) {
+    const auto it = side.values.find(absl::StrCat("o", i));
+    if (it == side.values.end())
+      return absl::InvalidArgumentError(absl::StrCat("has no output o", i));
+    ASSIGN_OR_RETURN(at::Tensor tensor, ToTensor(it->second, c10::Device(c10::kCPU)));
+    outputs.emplace_back(std::move(tensor));
+  }
+  return outputs;
+}
+
+absl::StatusOr<std::vector<c10::IValue>> Run(const RunSide& side, uint64_t seed,
+                                             const Observer& observer) {
+  if (side.module == nullptr) return GivenOutputs(side);
+  ASSIGN_OR_RETURN(PreparedRun prepared, Prepare(side));
   return prepared.executable->Run(std::move(prepared.inputs), {.seed = seed, .observer = observer});
 }
 
@@ -237,6 +259,108 @@ class Comparison {
   absl::flat_hash_set<const Node*> taken_;                 // nodes of a
 };
 
+// Sums up by how much random rounding moves the values of nodes.
+class NodeSpreads {
+ public:
+  // Follows the nodes of `a` whose values differ from those of `b`.
+  NodeSpreads(const RunComparison& compared, const RunValues& a) {
+    for (const ComparedValue& value : compared.values) {
+      if (value.equal || !value.difference.has_value()) continue;
+      const Value* const found = a.Find(value.a);
+      if (found == nullptr || !found->kept.isTensor()) continue;
+      const at::Tensor& kept = found->kept.toTensor();
+      if (kept.is_floating_point() || kept.is_complex()) sums_[value.a] = {kept, at::Tensor()};
+    }
+  }
+
+  absl::Status See(int run, const Node& node, const c10::IValue& value) {
+    const auto it = sums_.find(&node);
+    if (run < 0 || it == sums_.end() || !IsReadableTensor(value)) return absl::OkStatus();
+    runs_ = std::max(runs_, static_cast<size_t>(run) + 1);
+    return Guarded([&]() -> absl::Status {
+      auto& [kept, sum] = it->second;
+      const at::Tensor plain = PlainTensor(value.toTensor());
+      if (plain.numel() != kept.numel()) return absl::OkStatus();
+      const at::Tensor distance = Parts(plain).sub(Parts(kept));
+      const at::Tensor square = distance.mul(distance).nan_to_num(0);
+      sum = sum.defined() ? sum.add_(square) : square;
+      return absl::OkStatus();
+    });
+  }
+
+  // Judges the values that were followed.
+  absl::Status Judge(const RunValues& b, RunComparison* made) {
+    for (ComparedValue& value : made->values) {
+      const auto it = sums_.find(value.a);
+      if (it == sums_.end() || !it->second.second.defined()) continue;
+      RETURN_IF_ERROR(Guarded([&]() -> absl::Status {
+        const auto& [kept, sum] = it->second;
+        ASSIGN_OR_RETURN(TensorData of_a, ToTensorData(kept.flatten()));
+        ASSIGN_OR_RETURN(TensorData of_b, ToTensorData(b.Find(value.b)->kept.toTensor().flatten()));
+        const at::Tensor whole =
+            kept.is_complex() ? sum.view({-1, 2}).sum(1) : sum;  // of both parts of an element
+        const std::vector<double> squares(whole.const_data_ptr<double>(),
+                                          whole.const_data_ptr<double>() + whole.numel());
+        value.explained = JudgeRounding(RoundingOfValue(of_a, squares, runs_), of_b);
+        return absl::OkStatus();
+      }));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  // The numbers of a tensor in a row, as doubles.
+  static at::Tensor Parts(const at::Tensor& tensor) {
+    return (tensor.is_complex() ? at::view_as_real(tensor) : tensor).flatten().to(at::kDouble);
+  }
+
+  absl::flat_hash_map<const Node*, std::pair<at::Tensor, at::Tensor>> sums_;
+  size_t runs_ = 0;
+};
+
+// Returns "%add_12 = torch.add (layer3.0.conv2)".
+std::string DescribePlace(const Node& node) {
+  std::string text = absl::StrCat("%", Printable(node.name()), " = ", Printable(node.target()));
+  if (!node.module_path().empty()) absl::StrAppend(&text, " (", Printable(node.module_path()), ")");
+  return text;
+}
+
+// Says of each output that differs whether rounding explains it.
+absl::Status Explain(const RunSide& a, const std::vector<c10::IValue>& of_b,
+                     const RunValues& values_of_a, const RunValues& values_of_b,
+                     const CompareOptions& options, RunComparison* made) {
+  ASSIGN_OR_RETURN(PreparedRun prepared, Prepare(a));
+  ASSIGN_OR_RETURN(RepeatableRun run, RepeatableRun::Make(std::move(prepared)));
+  NodeSpreads spreads(*made, values_of_a);
+  MeasureRoundingOptions measure;
+  measure.seed = options.seed;
+  measure.exact = options.exact;
+  measure.observer = [&](int number, const Node& node, const c10::IValue& value) {
+    return spreads.See(number, node, value);
+  };
+  ASSIGN_OR_RETURN(
+      const auto roundings,
+      MeasureRounding([&](const RunOptions& how) { return run.RunAgain(how); }, measure));
+  RETURN_IF_ERROR(spreads.Judge(values_of_b, made));
+  ASSIGN_OR_RETURN(const auto others, NameOutputs(of_b));
+  std::string first;
+  for (const ComparedValue& value : made->values) {
+    if (!value.explained.has_value() || value.explained->is_explained()) continue;
+    first = DescribePlace(*value.b);
+    break;
+  }
+  for (size_t i = 0; i < made->outputs.size(); ++i) {
+    const std::string name = absl::StrCat("o", i);
+    const auto rounding = roundings.find(name);
+    const auto other = others.find(name);
+    if (rounding == roundings.end() || other == others.end()) continue;
+    RoundingFinding& finding =
+        made->outputs[i].explained.emplace(JudgeRounding(rounding->second, other->second));
+    if (finding.verdict == RoundingVerdict::kBeyond) finding.first = first;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<TensorDifference> DifferenceOf(const TensorData& a, const TensorData& b) {
@@ -282,6 +406,8 @@ absl::StatusOr<RunComparison> CompareRuns(const RunSide& a, const RunSide& b,
                      Guarded([&] { return CompareOutput(of_a[i], (*of_b)[i], options); }));
     made.outputs.back().blind = blind[i].what;
   }
+  if (options.explains)
+    RETURN_IF_ERROR(Explain(a, *of_b, values_of_a, values_of_b, options, &made));
   return made;
 }
 

@@ -14,6 +14,17 @@
 namespace graphnet {
 namespace {
 
+// Adds whether rounding explains a difference.
+void AddExplanation(const RoundingFinding& finding, Report* made) {
+  Report explained;
+  explained.Add("verdict", RoundingVerdictName(finding.verdict));
+  explained.Add("ratio", finding.ratio);
+  explained.Add("beyond", finding.beyond);
+  if (!finding.decision.empty()) explained.Add("decision", finding.decision);
+  if (!finding.first.empty()) explained.Add("first", finding.first);
+  made->Add("explained", std::move(explained));
+}
+
 // Reports on the i-th output.
 Report ReportOf(size_t i, const OutputDifference& output) {
   Report made;
@@ -21,17 +32,23 @@ Report ReportOf(size_t i, const OutputDifference& output) {
   made.Add("equal", output.equal);
   if (output.close) made.Add("close", true);
   if (!output.blind.empty()) made.Add("blind", output.blind);
-  const bool is_right = output.equal || output.close;
+  if (output.explained.has_value()) AddExplanation(*output.explained, &made);
+  const bool is_explained = output.explained.has_value() && output.explained->is_explained();
+  const bool is_right = output.equal || output.close || is_explained;
   const auto said = [&](const std::string& text) {
     made.Say(
         absl::StrFormat("o%-3d %s%s%s", i,
                         output.equal   ? ""
                         : output.close ? "close"
+                        : is_explained ? "explained"
                                        : "DIFFERENT",
                         text,
                         output.blind.empty() || !is_right
                             ? ""
-                            : absl::StrCat(", but blind: ", output.blind, " would have passed")),
+                            : absl::StrCat(", but blind: ", output.blind, " would have passed")) +
+            (output.explained.has_value() && !output.equal
+                 ? absl::StrCat("; ", output.explained->Text())
+                 : ""),
         is_right ? Tone::kGood : Tone::kBad);
     return made;
   };

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
@@ -22,11 +23,13 @@
 #include "graphnet/evaluate/commands/bench_options.h"
 #include "graphnet/evaluate/paired_values.h"
 #include "graphnet/formats/formats.h"
+#include "graphnet/formats/safetensors/safetensors.h"
 #include "graphnet/identity/pair_nodes.h"
 #include "graphnet/interp/comparison_report.h"
 #include "graphnet/interp/inputs/draw.h"
 #include "graphnet/ir/text/equality.h"
 #include "graphnet/run/engine.h"
+#include "graphnet/run/float64_outputs.h"
 
 namespace graphnet {
 namespace {
@@ -41,6 +44,7 @@ struct DiffRunFlags {
   uint64_t seed = 0;
   Tolerance tolerance;
   bool table = false;
+  bool explain = false;
   int threads = 0;
   bool trust = false;
 };
@@ -151,7 +155,17 @@ absl::StatusOr<CommandResult> DiffRunGraphs(const DiffRunFlags& options) {
   ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
   engine->SetNumThreads(options.threads);
   ASSIGN_OR_RETURN(Sample a, Load(options.a, {.trust = options.trust, .weights = true}));
-  ASSIGN_OR_RETURN(Sample b, Load(options.b, {.trust = options.trust, .weights = true}));
+  // Outputs of something else belong to no graph.
+  const bool has_outputs = absl::EndsWith(options.b, ".safetensors");
+  std::map<std::string, TensorData> outputs_of_b;
+  Sample b;
+  if (has_outputs) {
+    ASSIGN_OR_RETURN(outputs_of_b, ReadSafetensorsFile(options.b));
+    b.module = std::make_unique<Module>();
+    b.module->AddGraph("outputs");
+  } else {
+    ASSIGN_OR_RETURN(b, Load(options.b, {.trust = options.trust, .weights = true}));
+  }
   DrawOptions draw;
   draw.seed = options.seed;
   ASSIGN_OR_RETURN(PairedValues values, PairValues(options.inputs, options.weights, draw, &a, &b));
@@ -162,13 +176,21 @@ absl::StatusOr<CommandResult> DiffRunGraphs(const DiffRunFlags& options) {
   CompareOptions how;
   how.seed = options.seed;
   how.tolerance = options.tolerance;
-  how.pairs = PairNodes(*a.module, *b.module);
-  ASSIGN_OR_RETURN(
-      const RunComparison compared,
-      engine->CompareRuns(
-          {a.module.get(), std::move(values.first), std::move(values.parameters_of_first)},
-          {b.module.get(), std::move(values.second), std::move(values.parameters_of_second)}, how,
-          Printable(options.b, 1000)));
+  if (!has_outputs) how.pairs = PairNodes(*a.module, *b.module);
+  how.explains = options.explain;
+  if (options.explain) {
+    // Without it, the runs with random rounding are all that is known.
+    absl::StatusOr<TensorValues> exact =
+        Float64Outputs(*engine, *a.module, values.first, options.seed);
+    if (exact.ok()) how.exact = *std::move(exact);
+  }
+  RunSide side_of_b{b.module.get(), std::move(values.second),
+                    std::move(values.parameters_of_second)};
+  if (has_outputs) side_of_b = {nullptr, std::move(outputs_of_b), {}};
+  ASSIGN_OR_RETURN(const RunComparison compared,
+                   engine->CompareRuns({a.module.get(), std::move(values.first),
+                                        std::move(values.parameters_of_first)},
+                                       std::move(side_of_b), how, Printable(options.b, 1000)));
   progress.End();
   const bool same = compared.same();
   if (!options.picture.path.empty()) {
@@ -221,7 +243,11 @@ absl::StatusOr<CommandResult> DiffRunGraphs(const DiffRunFlags& options) {
 void DeclareDiffRun(CommandLine& command) {
   auto options = std::make_shared<DiffRunFlags>();
   command.AddOption("A", &options->a, "First sample; - is the standard input").Required();
-  command.AddOption("B", &options->b, "Second sample").Required();
+  command
+      .AddOption(
+          "B", &options->b,
+          "Second sample, or outputs o0, o1, … of anything as .safetensors, as run -o writes them")
+      .Required();
   AddInputOption(command, &options->inputs.words);
   AddInputsOption(command, &options->inputs.file);
   const std::map<std::string, WeightsOf> weights = {
@@ -243,17 +269,21 @@ void DeclareDiffRun(CommandLine& command) {
                  "Difference within which values count as equal, as a part of the value of A")
       .Range(0.0, 1e300)
       .ShowDefault();
+  command.AddFlag(
+      "--explain", &options->explain,
+      "Say of outputs that differ whether rounding explains it; runs A some 30 times more");
   command.AddFlag("--table", &options->table, "List all values that are compared");
   AddSeedOption(command, &options->seed);
   AddThreadsOption(command, &options->threads);
   AddTrustOption(command, &options->trust);
   AddDrawWeightsOption(command);
-  AddJsonOption(command,
-                "equal, weights and inputs (compared, different, max_difference, different_dtype, "
-                "different_shape), values, paired_by, unpaired_values, different_values, "
-                "first_difference, first_different_value, with --table compared_values, and "
-                "outputs with their "
-                "differences and blind");
+  AddJsonOption(
+      command,
+      "equal, weights and inputs (compared, different, max_difference, different_dtype, "
+      "different_shape), values, paired_by, unpaired_values, different_values, "
+      "first_difference, first_different_value, with --table compared_values, and "
+      "outputs with their "
+      "differences, blind, and with --explain explained (verdict, ratio, beyond, decision, first)");
   command.Run([options] { return DiffRunGraphs(*options); });
 }
 

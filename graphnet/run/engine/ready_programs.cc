@@ -8,6 +8,7 @@
 #include "graphnet/extract/stitched_inputs.h"
 #include "graphnet/interp/measure.h"
 #include "graphnet/interp/prepare.h"
+#include "graphnet/interp/repeatable_run.h"
 #include "graphnet/interp/tensors.h"
 #include "graphnet/interp/torch/status.h"
 #include "graphnet/interp/torch/tensors.h"

@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/safetensors/safetensors.h"
+#include "graphnet/interp/repeatable_run.h"
 #include "graphnet/interp/tensors.h"
 #include "graphnet/run/engine/device_clock.h"
 #include "graphnet/run/engine/programs.h"

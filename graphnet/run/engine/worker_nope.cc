@@ -1,14 +1,14 @@
+#include <optional>
 #include <utility>
 
-#include "ATen/ops/empty.h"
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/interp/executable.h"
 #include "graphnet/interp/prepare.h"
+#include "graphnet/interp/repeatable_run.h"
 #include "graphnet/interp/tensors.h"
-#include "graphnet/interp/torch/status.h"
 #include "graphnet/run/engine/worker_program.h"
 
 namespace graphnet {
@@ -22,69 +22,38 @@ class NopeProgram final : public WorkerProgram {
   absl::Status Load(std::map<std::string, TensorData> values) override {
     PrepareOptions prepare;
     prepare.device = device_;
-    ASSIGN_OR_RETURN(prepared_, PrepareRun(*sample_.module, std::move(values), prepare));
-    knows_written_ = false;
-    kept_.clear();
-    return Guarded([this] {
-      for (const c10::IValue& input : prepared_.inputs) {
-        if (input.isTensor()) Keep(input.toTensor());
-      }
-      for (const auto& [name, tensor] : prepared_.attributes) Keep(tensor);
-      return absl::OkStatus();
-    });
+    ASSIGN_OR_RETURN(PreparedRun prepared, PrepareRun(*sample_.module, std::move(values), prepare));
+    ASSIGN_OR_RETURN(run_, RepeatableRun::Make(std::move(prepared)));
+    return absl::OkStatus();
   }
 
-  absl::Status Restore() override {
-    return Guarded([this] {
-      for (auto& [memory, copy] : kept_) memory.copy_(copy);
-      return absl::OkStatus();
-    });
-  }
+  absl::Status Restore() override { return run_->Restore(); }
 
   absl::StatusOr<std::vector<c10::IValue>> Run(uint64_t seed) override {
-    // A run may change the shape of an input in place.
-    std::vector<c10::IValue> inputs;
-    for (const c10::IValue& input : prepared_.inputs)
-      inputs.push_back(input.isTensor() ? c10::IValue(input.toTensor().alias()) : input);
-    const std::vector<c10::IValue> given = inputs;
-    ASSIGN_OR_RETURN(std::vector<c10::IValue> outputs,
-                     prepared_.executable->Run(std::move(inputs), {.seed = seed}));
-    RETURN_IF_ERROR(LearnWritten());
-    for (const std::string& name : written_) {
-      ASSIGN_OR_RETURN(c10::IValue value, ValueOf(name, given));
-      outputs.push_back(std::move(value));
-    }
-    return outputs;
+    return RunWith({.seed = seed});
   }
 
   std::vector<at::Tensor> Kept() const override {
     std::vector<at::Tensor> kept;
-    for (const c10::IValue& input : prepared_.inputs) {
+    for (const c10::IValue& input : run_->prepared().inputs) {
       if (input.isTensor()) kept.push_back(input.toTensor());
     }
-    for (const auto& [name, tensor] : prepared_.attributes) kept.push_back(tensor);
+    for (const auto& [name, tensor] : run_->prepared().attributes) kept.push_back(tensor);
     return kept;
   }
 
   std::string Proof() const override {
-    return absl::StrCat(prepared_.executable->num_instructions(), " instructions");
+    return absl::StrCat(run_->prepared().executable->num_instructions(), " instructions");
   }
 
  private:
-  void Keep(const at::Tensor& tensor) {
-    const at::Tensor memory = MemoryOf(tensor);
-    kept_.emplace_back(memory, memory.clone());
-  }
-
-  // The first run shows which tensors are written to. Later runs write to the same ones.
-  absl::Status LearnWritten() {
-    if (std::exchange(knows_written_, true)) return absl::OkStatus();
-    return Guarded([this] {
-      kept_.erase(std::remove_if(kept_.begin(), kept_.end(),
-                                 [](const auto& pair) { return pair.first.equal(pair.second); }),
-                  kept_.end());
-      return absl::OkStatus();
-    });
+  absl::StatusOr<std::vector<c10::IValue>> RunWith(const RunOptions& options) {
+    ASSIGN_OR_RETURN(std::vector<c10::IValue> outputs, run_->Run(options));
+    for (const std::string& name : written_) {
+      ASSIGN_OR_RETURN(c10::IValue value, ValueOf(name, run_->inputs()));
+      outputs.push_back(std::move(value));
+    }
+    return outputs;
   }
 
   absl::StatusOr<c10::IValue> ValueOf(const std::string& name,
@@ -95,8 +64,8 @@ class NopeProgram final : public WorkerProgram {
       if (node->target() == name && i < inputs.size()) return inputs[i];
       ++i;
     }
-    const auto attribute = prepared_.attributes.find(name);
-    if (attribute == prepared_.attributes.end())
+    const auto attribute = run_->prepared().attributes.find(name);
+    if (attribute == run_->prepared().attributes.end())
       return absl::InvalidArgumentError(absl::StrCat("there is no ", Printable(name)));
     return c10::IValue(attribute->second);
   }
@@ -104,17 +73,10 @@ class NopeProgram final : public WorkerProgram {
   Sample sample_;
   std::vector<std::string> written_;
   c10::Device device_;
-  PreparedRun prepared_;
-  std::vector<std::pair<at::Tensor, at::Tensor>>
-      kept_;  // the memory of tensors that runs write to, and copies of what it held
-  bool knows_written_ = false;
+  std::optional<RepeatableRun> run_;
 };
 
 }  // namespace
-
-at::Tensor MemoryOf(const at::Tensor& tensor) {
-  return at::empty({0}, tensor.options().dtype(at::kByte)).set_(tensor.storage());
-}
 
 absl::StatusOr<std::unique_ptr<WorkerProgram>> PrepareNope(const WorkerProgramRequest& request) {
   ASSIGN_OR_RETURN(Sample sample, Load(request.program));

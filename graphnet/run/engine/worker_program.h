@@ -41,10 +41,6 @@ class WorkerProgram {
 absl::StatusOr<std::unique_ptr<WorkerProgram>> PrepareNope(const WorkerProgramRequest& request);
 absl::StatusOr<std::unique_ptr<WorkerProgram>> PrepareJit(const WorkerProgramRequest& request);
 
-// Returns the whole memory of a tensor as bytes that share it. A tensor whose elements overlap, as in
-// `expand`, cannot be written to itself.
-at::Tensor MemoryOf(const at::Tensor& tensor);
-
 // Freezes and optimises a module, as backend jit does. May throw c10::Error.
 torch::jit::Module OptimizedForInference(torch::jit::Module module);
 
