@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,9 @@ struct AbRun {
   ByMeasure<PairedTrials> device_trials;
 };
 
+// The times of the eager side by the clocks, in blocks as PairedTrials::eager has them.
+using EagerTimes = ByMeasure<std::vector<std::vector<double>>>;
+
 // The eager side, which all others are compared with, ready to run one sample.
 class EagerSide {
  public:
@@ -58,9 +62,12 @@ class EagerSide {
   // Prepares the program and runs it on the first inputs. Returns an error if it does not run.
   absl::Status Prepare(const PrepareRequest& request);
   const Outputs& outputs() const { return outputs_; }
+  // Takes outputs and times that were recorded instead of running anything.
+  void Recall(Outputs outputs, EagerTimes times);
 
-  // True if the worker is alive and has the program. If not, Prepare must be called again.
-  bool is_ready() const { return process_->is_running(); }
+  // True if the worker is alive and has the program, or if none is needed. If not, Prepare must be
+  // called again.
+  bool is_ready() const { return recalled_.has_value() || process_->is_running(); }
   void Stop() { process_->Stop(); }
   // Runs the sample with `compiled`, judges its outputs and times both sides. Never fails: an error
   // becomes the status and reason of the result.
@@ -78,6 +85,7 @@ class EagerSide {
   AbInputs inputs_;
   AbOptions options_;
   Outputs outputs_;
+  std::optional<EagerTimes> recalled_;
 };
 
 }  // namespace graphnet

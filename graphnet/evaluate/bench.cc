@@ -67,7 +67,8 @@ Json JsonOf(const BenchSettings& settings) {
                        {"fresh_inputs", settings.fresh_inputs},
                        {"oracle", settings.oracle},
                        {"exec", settings.exec},
-                       {"exec_reads", FormName(settings.exec_reads)}});
+                       {"exec_reads", FormName(settings.exec_reads)},
+                       {"against", settings.against}});
 }
 
 // Sets `value` to a member. Returns whether there is one of the right type.
@@ -121,6 +122,7 @@ absl::StatusOr<BenchSettings> SettingsOf(const std::string& folder) {
   settings.oracle = json.Get<bool>("oracle").value_or(false);
   settings.list = json.Get<std::string>("list").value_or("");
   settings.threads = json.Get<int>("threads").value_or(0);
+  settings.against = json.Get<std::string>("against").value_or("");
   for (int i = 0; i < kNumProgramForms; ++i) {
     const auto known = static_cast<ProgramForm>(i);
     if (form == FormName(known)) settings.exec_reads = known;

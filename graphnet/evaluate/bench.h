@@ -18,6 +18,7 @@
 #include "graphnet/evaluate/environment.h"
 #include "graphnet/evaluate/oracle.h"
 #include "graphnet/evaluate/reduce.h"
+#include "graphnet/evaluate/reference.h"
 #include "graphnet/evaluate/result_log.h"
 #include "graphnet/evaluate/sample_result.h"
 
@@ -37,6 +38,7 @@ struct BenchSettings {
   bool oracle = false;  // ask which side is wrong where they differ (bench_oracle.h)
   std::string exec;     // command of backend exec
   ProgramForm exec_reads = ProgramForm::kPt2;
+  std::string against;  // the folder of a reference; empty if the eager side runs
 };
 
 // The result of one sample with one backend.
@@ -63,10 +65,14 @@ struct BenchRun {
   WorkerHost host;                   // the program and the LibTorch of the workers
   SampleObserver observe;            // for the oracle, which reduces samples
   BenchListener listener;
-  std::string folder;      // for the results
-  double timeout_s = 600;  // limit of each request to a worker
-  double oracle_s = 60;    // the oracle's time for each sample and backend that differ
-  int64_t memory_mib = 0;  // limit of a worker; 0: a share of what the machine has free
+  std::string folder;  // for the results
+  // The names of samples by their paths, for references.
+  std::map<std::string, std::string> names;
+  ReferenceWriter* record = nullptr;   // takes what the eager side does
+  const Reference* against = nullptr;  // takes the place of the eager side
+  double timeout_s = 600;              // limit of each request to a worker
+  double oracle_s = 60;                // the oracle's time for each sample and backend that differ
+  int64_t memory_mib = 0;              // limit of a worker; 0: a share of what the machine has free
   int jobs = 1;
   bool trust = false;
 };

@@ -21,6 +21,7 @@
 #include "graphnet/interp/inputs/draw.h"
 #include "graphnet/interp/inputs/example_input.h"
 #include "graphnet/interp/inputs/scale_weights.h"
+#include "graphnet/ir/canonical_hash.h"
 #include "graphnet/ir/lift_attributes.h"
 #include "graphnet/ir/verifier.h"
 #include "graphnet/passes/pipeline.h"
@@ -166,6 +167,12 @@ absl::StatusOr<std::unique_ptr<BenchSample>> BenchSample::Load(const std::string
     made->num_scaled_ = scaled.size();
   }
   RETURN_IF_ERROR(made->Draw(sample));
+  if (options.digests) {
+    std::map<std::string, TensorData> values = made->values_.front();
+    values.insert(sample.weights.begin(), sample.weights.end());
+    made->digests_ = {CanonicalHash(*sample.module),
+                      CanonicalHash(*sample.module, {.metas = true, .weights = &values})};
+  }
   made->forms_ = FormsOfOutputs(*sample.module);
   PrepareRequest& request = made->request_;
   for (const Node* node : sample.module->main()->placeholders())

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "graphnet/evaluate/ab_run.h"
 #include "graphnet/evaluate/backend_table.h"
+#include "graphnet/evaluate/reference.h"
 #include "graphnet/evaluate/worker.h"
 #include "graphnet/interp/inputs/wrong_answers.h"
 #include "graphnet/ir/sample.h"
@@ -37,6 +38,7 @@ struct BenchSampleOptions {
   // (interp/inputs/scale_weights.h).
   bool scale_weights = false;
   bool trust = false;
+  bool digests = false;  // compute digests()
 };
 
 // One loaded sample. Not thread-safe.
@@ -49,6 +51,8 @@ class BenchSample {
 
   // The name of the model, for logs.
   const std::string& model() const { return model_; }
+  // Returns what tells the sample with its values from others, as BenchSampleOptions::digests asks.
+  const SampleDigests& digests() const { return digests_; }
   // The files of its inputs. `restore` may be called only while this lives.
   AbInputs inputs();
   // Returns the outputs of the sample as which a wrong answer passes at t = -5 or below.
@@ -90,6 +94,7 @@ class BenchSample {
   std::vector<std::string> files_;
   std::vector<OutputForm> forms_;  // of the outputs, and of the inputs that are written to
   size_t num_scaled_ = 0;
+  SampleDigests digests_;
   std::string weights_;
   PrepareRequest request_;  // the part that all forms have in common
   std::array<std::optional<absl::Status>, kNumProgramForms> written_;

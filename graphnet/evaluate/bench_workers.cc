@@ -92,6 +92,16 @@ void SetThreads(int threads, Backend* backend) {
   if (knows && !is_given) backend->given.emplace_back("threads", absl::StrCat(threads));
 }
 
+// Returns the times of the eager side by each clock.
+EagerTimes TimesOf(const AbRun& ab_run) {
+  EagerTimes times;
+  if (!ab_run.trials.eager.empty()) times.emplace_back(std::string(kEndToEnd), ab_run.trials.eager);
+  for (const auto& [measure, trials] : ab_run.device_trials) {
+    if (!trials.eager.empty()) times.emplace_back(measure, trials.eager);
+  }
+  return times;
+}
+
 // Returns whether both sides ran and returned different outputs.
 bool Differs(const SampleResult& result) {
   switch (FailureKindOf(result).outcome) {
@@ -149,7 +159,7 @@ BenchWorkers::BenchWorkers(const BenchRun& run, const std::vector<Backend>& back
 }
 
 absl::Status BenchWorkers::Start() {
-  RETURN_IF_ERROR(eager_->worker().status());
+  if (run_.against == nullptr) RETURN_IF_ERROR(eager_->worker().status());
   for (const auto& process : processes_) {
     RETURN_IF_ERROR(
         Annotate(process->worker().status(), absl::StrCat("backend ", process->backend().shown())));
@@ -167,7 +177,12 @@ absl::Status BenchWorkers::Run(
     std::filesystem::remove_all(folder, error);
     std::filesystem::create_directories(folder, error);
   }
-  absl::StatusOr<std::unique_ptr<BenchSample>> sample = Load(path, sample_folder, false);
+  const ReferenceSample* known = nullptr;
+  const auto name = run_.names.find(path);
+  if (run_.against != nullptr)
+    known = run_.against->Find(path, name != run_.names.end() ? name->second : "");
+  absl::StatusOr<std::unique_ptr<BenchSample>> sample =
+      Load(path, sample_folder, known != nullptr && known->is_scaled);
   absl::Status ready = sample.status();
   const AbOptions options = {
       .warmup = run_.settings.warmup, .trials = run_.settings.trials, .seed = run_.settings.seed};
@@ -177,6 +192,7 @@ absl::Status BenchWorkers::Run(
   EagerSide eager = side_of(sample.ok() ? sample->get() : nullptr);
   const auto prepare = [&] {
     return WithoutExceptions([&]() -> absl::Status {
+      if (run_.against != nullptr) return Recall(known, **sample, &eager);
       ASSIGN_OR_RETURN(const PrepareRequest request, (*sample)->RequestFor(ProgramForm::kSample));
       return eager.Prepare(request);
     });
@@ -189,7 +205,8 @@ absl::Status BenchWorkers::Run(
     blind = (*sample)->BlindAmong(eager.outputs());
     const bool explodes = !absl::c_all_of(eager.outputs(), IsFinite);
     absl::StatusOr<std::unique_ptr<BenchSample>> scaled = nullptr;
-    if (!blind.empty() || explodes) scaled = Load(path, scaled_folder, true);
+    if (run_.against == nullptr && (!blind.empty() || explodes))
+      scaled = Load(path, scaled_folder, true);
     if (scaled.ok() && *scaled != nullptr && (*scaled)->num_scaled() > 0) {
       std::swap(sample, scaled);
       EagerSide before = std::exchange(eager, side_of(sample->get()));
@@ -205,6 +222,7 @@ absl::Status BenchWorkers::Run(
       }
     }
   }
+  ReferenceSample recorded;
   for (size_t i = 0; i < processes_.size(); ++i) {
     if (!wanted[i]) continue;
     BenchOutcome outcome;
@@ -213,8 +231,10 @@ absl::Status BenchWorkers::Run(
     if (!ready.ok()) {
       ab_run.status = Outcome::kEagerFail;
       ab_run.reason = std::string(ready.message());
-      ab_run.is_loaded = sample.ok();
+      ab_run.is_loaded = sample.ok() && run_.against == nullptr;
     } else {
+      if (known != nullptr)
+        eager.Recall(eager.outputs(), EagerTimesOf(*known, FileNameOf(processes_[i]->backend())));
       ab_run = Compare(**sample, processes_[i].get(), &eager);
     }
     if (IsDiskFull(ab_run.reason, /*is_workers=*/sample.ok(), folder_)) {
@@ -233,8 +253,27 @@ absl::Status BenchWorkers::Run(
       result.eager_dtypes = DTypesOf(eager.outputs());
     if (oracle_ != nullptr && Differs(result))
       outcome.oracle = oracle_->Find(path, (*sample)->num_scaled() > 0, processes_[i].get());
+    if (run_.record != nullptr)
+      recorded.eager[FileNameOf(processes_[i]->backend())] = TimesOf(ab_run);
     RETURN_IF_ERROR(take(i, outcome));
   }
+  if (run_.record == nullptr) return absl::OkStatus();
+  recorded.path = path;
+  recorded.name = name != run_.names.end() ? name->second : "";
+  recorded.failure = std::string(ready.message());
+  if (sample.ok()) {
+    recorded.digests = (*sample)->digests();
+    recorded.is_scaled = (*sample)->num_scaled() > 0;
+  }
+  return run_.record->Add(recorded, eager.outputs());
+}
+
+absl::Status BenchWorkers::Recall(const ReferenceSample* known, const BenchSample& sample,
+                                  EagerSide* eager) const {
+  if (known == nullptr) return absl::NotFoundError("the reference lacks it");
+  RETURN_IF_ERROR(Reference::CheckSame(*known, sample.digests()));
+  ASSIGN_OR_RETURN(Outputs outputs, run_.against->OutputsOf(*known));
+  eager->Recall(std::move(outputs), {});
   return absl::OkStatus();
 }
 
@@ -248,7 +287,8 @@ absl::StatusOr<std::unique_ptr<BenchSample>> BenchWorkers::Load(const std::strin
                               .device = run_.settings.device,
                               .fresh_inputs = run_.settings.fresh_inputs ? 5 : 0,
                               .scale_weights = scale_weights,
-                              .trust = run_.trust});
+                              .trust = run_.trust,
+                              .digests = run_.record != nullptr || run_.against != nullptr});
   });
 }
 

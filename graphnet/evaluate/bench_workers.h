@@ -17,6 +17,7 @@
 #include "graphnet/evaluate/bench_oracle.h"
 #include "graphnet/evaluate/bench_sample.h"
 #include "graphnet/evaluate/oracle.h"
+#include "graphnet/evaluate/reference.h"
 #include "graphnet/evaluate/sample_result.h"
 
 namespace graphnet {
@@ -43,6 +44,9 @@ class BenchWorkers {
   absl::StatusOr<std::unique_ptr<BenchSample>> Load(const std::string& path,
                                                     const std::string& folder,
                                                     bool scale_weights) const;
+  // Takes the reference of a sample in place of the eager side.
+  absl::Status Recall(const ReferenceSample* known, const BenchSample& sample,
+                      EagerSide* eager) const;
   SampleResult ResultOf(const AbRun& ab_run, const BackendProcess& process) const;
 
   const BenchRun& run_;

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,7 @@
 #include "graphnet/evaluate/bench_report.h"
 #include "graphnet/evaluate/bench_workers.h"
 #include "graphnet/evaluate/commands/bench_options.h"
+#include "graphnet/evaluate/commands/bench_reference.h"
 #include "graphnet/evaluate/failure_kind.h"
 #include "graphnet/evaluate/log.h"
 #include "graphnet/evaluate/log_change.h"
@@ -41,6 +43,8 @@ struct BenchFlags {
   std::string resume;
   bool strict = false;
   std::string baseline;  // a log, or a folder of one for each backend; empty if there is none
+  std::string record;    // the folder of a reference to write; empty if there is none
+  std::optional<ReferenceOptions> of_reference;
   double min_speedup = 0;
   bool has_min_speedup = false;
 };
@@ -109,12 +113,15 @@ absl::StatusOr<BenchResults> RunWithProgress(BenchRun run) {
   return RunBench(run);
 }
 
-absl::StatusOr<std::vector<std::string>> FindSamples(const BenchRun& run) {
+absl::Status FindSamples(BenchRun* run) {
   ASSIGN_OR_RETURN(const std::vector<NamedInput> inputs,
-                   FindNamedInputs(InputList{run.settings.in, run.settings.list}));
-  std::vector<std::string> paths;
-  for (const NamedInput& input : inputs) paths.push_back(input.path);
-  return paths;
+                   FindNamedInputs(InputList{run->settings.in, run->settings.list}));
+  run->samples.clear();
+  for (const NamedInput& input : inputs) {
+    run->samples.push_back(input.path);
+    run->names[input.path] = input.name;
+  }
+  return absl::OkStatus();
 }
 
 // Copies the standard input to a file, as workers read samples and a benchmark can be resumed.
@@ -123,7 +130,7 @@ absl::Status KeepStandardInput(const std::string& path) {
   return WriteFileAtomic(path, bytes);
 }
 
-absl::StatusOr<CommandResult> RunAndTell(BenchFlags options) {
+absl::StatusOr<CommandResult> RunAndTell(BenchFlags& options) {
   BenchRun& run = options.run;
   run.settings.in = options.inputs.in;
   run.settings.list = options.inputs.list;
@@ -135,6 +142,13 @@ absl::StatusOr<CommandResult> RunAndTell(BenchFlags options) {
   run.folder = !options.resume.empty() ? options.resume
                : !options.out.empty()  ? options.out
                                        : FreeFolder();
+  if (options.has_min_speedup && options.baseline.empty() && run.settings.against.empty())
+    return absl::InvalidArgumentError("--min-speedup: needs --baseline or --against");
+  std::optional<Reference> reference;
+  if (has_inputs && !run.settings.against.empty()) {
+    ASSIGN_OR_RETURN(reference, Reference::Read(run.settings.against));
+    RETURN_IF_ERROR(TakeSettings(*reference, *options.of_reference, &run.settings));
+  }
   std::vector<Log> earlier;
   absl::StatusOr<BenchSettings> begun = absl::NotFoundError("");
   if (!options.resume.empty()) begun = SettingsOf(run.folder);
@@ -151,7 +165,7 @@ absl::StatusOr<CommandResult> RunAndTell(BenchFlags options) {
               : absl::StrCat("there is no benchmark in ", Printable(options.resume, 1000)));
     }
     // Fail before the folder is made.
-    RETURN_IF_ERROR(FindSamples(run).status());
+    RETURN_IF_ERROR(FindSamples(&run));
     ASSIGN_OR_RETURN(earlier, ReadBaseline(options.baseline, run.settings));
     const bool has_stdin = absl::c_linear_search(run.settings.in, "-");
     const std::string copy = JoinPath(run.folder, "stdin");
@@ -159,10 +173,19 @@ absl::StatusOr<CommandResult> RunAndTell(BenchFlags options) {
     RETURN_IF_ERROR(BeginBench(run.folder, run.settings));
     if (has_stdin) RETURN_IF_ERROR(KeepStandardInput(copy));
   }
-  ASSIGN_OR_RETURN(run.samples, FindSamples(run));
+  RETURN_IF_ERROR(FindSamples(&run));
+  Report report;
+  if (!run.settings.against.empty()) {
+    if (!reference.has_value()) {
+      ASSIGN_OR_RETURN(reference, Reference::Read(run.settings.against));
+    }
+    run.against = &*reference;
+    RETURN_IF_ERROR(SkipUnknown(&run, &report));
+    SayDifferences(run, &report);
+    ASSIGN_OR_RETURN(earlier, RecordedLogs(run));
+  }
   ASSIGN_OR_RETURN(const BenchResults made, RunWithProgress(run));
   const std::vector<BackendResults>& results = made.backends;
-  Report report;
   Json unusable = Json::List();
   std::string failures;
   for (const absl::Status& status : made.unusable) {
@@ -189,12 +212,31 @@ absl::StatusOr<CommandResult> RunAndTell(BenchFlags options) {
     return absl::c_all_of(
         one.samples, [](const auto& entry) { return entry.second.outcome == Outcome::kCorrect; });
   });
-  const bool is_fine = all_loaded && is_kept && (all_right || !options.strict);
-  return CommandResult(std::move(report),
-                       !made.unusable.empty() ? 2
-                       : is_fine              ? 0
-                                              : 1,
-                       std::move(failures));
+  const bool all_pass = absl::c_all_of(results, [](const BackendResults& one) {
+    return absl::c_all_of(one.samples, [](const auto& entry) {
+      return entry.second.outcome == Outcome::kCorrect || entry.second.outcome == Outcome::kBlind;
+    });
+  });
+  const bool has_reference = run.against != nullptr;
+  run.against = nullptr;  // it ends here
+  const bool is_fine =
+      all_loaded && is_kept && (all_right || !options.strict) && (all_pass || !has_reference);
+  const bool is_usable = made.unusable.empty() && (all_loaded || !has_reference);
+  return CommandResult(std::move(report), !is_usable ? 2 : is_fine ? 0 : 1, std::move(failures));
+}
+
+absl::StatusOr<CommandResult> RunAndRecord(BenchFlags options) {
+  if (options.record.empty()) return RunAndTell(options);
+  if (options.run.settings.fresh_inputs)
+    return absl::InvalidArgumentError(
+        "--record: a reference has one set of inputs; leave out "
+        "--fresh-inputs");
+  absl::StatusOr<CommandResult> result = absl::UnknownError("");
+  RETURN_IF_ERROR(Record(options.record, &options.run, [&] {
+    result = RunAndTell(options);
+    return result.status();
+  }));
+  return result;
 }
 
 void DeclareBench(CommandLine& command) {
@@ -217,13 +259,16 @@ void DeclareBench(CommandLine& command) {
                  "Continue the benchmark in this folder, with its own options if neither IN nor "
                  "--backend is given; start it if there is none")
       .TypeName("DIR");
-  command.AddOption("--device", &settings.device, "Device: cpu or cuda:0").ShowDefault();
-  command.AddOption("--warmup", &settings.warmup, "Runs before the timed ones")
-      .Range(0, 1000000)
-      .ShowDefault();
-  command.AddOption("--trials", &settings.trials, "Timed runs, in turn with eager ones")
-      .Range(1, 1000000)
-      .ShowDefault();
+  const Option device =
+      command.AddOption("--device", &settings.device, "Device: cpu or cuda:0").ShowDefault();
+  const Option warmup =
+      command.AddOption("--warmup", &settings.warmup, "Runs before the timed ones")
+          .Range(0, 1000000)
+          .ShowDefault();
+  const Option trials =
+      command.AddOption("--trials", &settings.trials, "Timed runs, in turn with eager ones")
+          .Range(1, 1000000)
+          .ShowDefault();
   command.AddFlag("--fresh-inputs", &settings.fresh_inputs,
                   "Draw new inputs for each timed run, and compare its outputs");
   command.AddFlag("--oracle", &settings.oracle,
@@ -234,7 +279,7 @@ void DeclareBench(CommandLine& command) {
                  "Most seconds that the oracle searches, for each sample and backend")
       .Range(0.0, 1e6)
       .ShowDefault();
-  AddSeedOption(command, &settings.seed);
+  const Option seed = AddSeedOption(command, &settings.seed);
   command
       .AddOption("--timeout", &options->run.timeout_s,
                  "Most seconds for compiling, for running, or for a round of trials")
@@ -242,7 +287,8 @@ void DeclareBench(CommandLine& command) {
       .ShowDefault();
   AddMemoryOption(command, &options->run);
   AddJobsOption(command, &options->run.jobs);
-  AddThreadsOption(command, &settings.threads);
+  const Option threads = AddThreadsOption(command, &settings.threads);
+  options->of_reference = ReferenceOptions{device, warmup, trials, seed, threads};
   command.AddFlag(
       "--strict", &options->strict,
       "Exit with 1 if a backend is wrong on a sample, or if a wrong answer would have passed");
@@ -252,16 +298,30 @@ void DeclareBench(CommandLine& command) {
                      "Say what changed since this log of an earlier benchmark, or since the logs "
                      "of this folder, one for each backend")
           .TypeName("LOG|DIR");
-  const Option least = AddMinSpeedupOption(command, &options->min_speedup).Needs(baseline);
+  const Option least = AddMinSpeedupOption(command, &options->min_speedup);
+  const Option against =
+      command
+          .AddOption("--against", &settings.against,
+                     "Run the backends only, and compare them with this reference, whose settings "
+                     "and backends count unless others are given; exit with 1 if one is wrong")
+          .TypeName("REF")
+          .Excludes(baseline);
+  command
+      .AddOption("--record", &options->record,
+                 "Write a reference for other machines to this folder: the outputs and times of "
+                 "the eager side, and the logs")
+      .TypeName("REF")
+      .Excludes(against, std::string("--resume"));
   AddExecOptions(command, &settings);
   AddTrustOption(command, &options->run.trust);
   AddDrawWeightsOption(command);
-  AddJsonOption(command,
-                "backends with log, samples, outcomes and median_speedup; with --baseline, changes "
-                "with speedup, faster, slower, broke, mended and more");
+  AddJsonOption(
+      command,
+      "backends with log, samples, outcomes and median_speedup; with --baseline or --against, "
+      "changes with speedup, faster, slower, broke, mended and more");
   command.Run([options, least] {
     options->has_min_speedup = least.is_given();
-    return RunAndTell(*options);
+    return RunAndRecord(*options);
   });
 }
 
