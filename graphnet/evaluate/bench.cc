@@ -68,7 +68,8 @@ Json JsonOf(const BenchSettings& settings) {
                        {"oracle", settings.oracle},
                        {"exec", settings.exec},
                        {"exec_reads", FormName(settings.exec_reads)},
-                       {"against", settings.against}});
+                       {"against", settings.against},
+                       {"on", settings.on}});
 }
 
 // Sets `value` to a member. Returns whether there is one of the right type.
@@ -123,6 +124,7 @@ absl::StatusOr<BenchSettings> SettingsOf(const std::string& folder) {
   settings.list = json.Get<std::string>("list").value_or("");
   settings.threads = json.Get<int>("threads").value_or(0);
   settings.against = json.Get<std::string>("against").value_or("");
+  settings.on = json.Get<std::string>("on").value_or("");
   for (int i = 0; i < kNumProgramForms; ++i) {
     const auto known = static_cast<ProgramForm>(i);
     if (form == FormName(known)) settings.exec_reads = known;

@@ -38,6 +38,7 @@ struct BenchSettings {
   bool oracle = false;  // ask which side is wrong where they differ (bench_oracle.h)
   std::string exec;     // command of backend exec
   ProgramForm exec_reads = ProgramForm::kPt2;
+  std::string on;       // WorkerHost::on
   std::string against;  // the folder of a reference; empty if the eager side runs
 };
 

@@ -147,6 +147,7 @@ BenchWorkers::BenchWorkers(const BenchRun& run, const std::vector<Backend>& back
       nope_(*FindBackend("nope")) {
   WorkerHost host = run.host;
   host.exec = run.settings.exec;
+  host.on = run.settings.on;
   const WorkerLimits limits = LimitsOf(run, threads);
   eager_ = std::make_unique<BackendProcess>(&nope_, host, limits, JoinPath(folder_, "eager"));
   for (const Backend& backend : backends) {
@@ -159,7 +160,8 @@ BenchWorkers::BenchWorkers(const BenchRun& run, const std::vector<Backend>& back
 }
 
 absl::Status BenchWorkers::Start() {
-  if (run_.against == nullptr) RETURN_IF_ERROR(eager_->worker().status());
+  if (run_.against == nullptr)
+    RETURN_IF_ERROR(Annotate(eager_->worker().status(), run_.settings.on.empty() ? "" : "eager"));
   for (const auto& process : processes_) {
     RETURN_IF_ERROR(
         Annotate(process->worker().status(), absl::StrCat("backend ", process->backend().shown())));
@@ -299,7 +301,7 @@ SampleResult BenchWorkers::ResultOf(const AbRun& ab_run, const BackendProcess& p
   const WorkerGreeting& greeting = process.greeting();
   result.config = {
       {"device", run_.settings.device},
-      {"hardware", hardware_},
+      {"hardware", greeting.hardware.empty() ? hardware_ : greeting.hardware},
       {"compiler", std::string(process.backend().name)},
       {"warmup", absl::StrCat(run_.settings.warmup)},
       {"trials", absl::StrCat(run_.settings.trials)},

@@ -16,7 +16,9 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "graphnet/base/file.h"
+#include "graphnet/base/json.h"
 #include "graphnet/base/status.h"
+#include "graphnet/evaluate/worker_text.h"
 
 namespace graphnet {
 namespace {
@@ -99,10 +101,43 @@ std::vector<std::string> OwnWorker(const WorkerHost& host, const std::string& na
   return command;
 }
 
+// Returns the command of the near side of a worker that runs on another machine.
+absl::StatusOr<std::vector<std::string>> WorkerElsewhere(const Backend& backend,
+                                                         const WorkerHost& host,
+                                                         const std::string& folder) {
+  std::vector<std::string> words;
+  switch (backend.kind) {
+    case BackendKind::kTool: words = {"graphnet", "worker", std::string(backend.name)}; break;
+    case BackendKind::kRewrite: words = {"graphnet", "worker", "nope"}; break;
+    case BackendKind::kPython:
+      words = {"{python}", absl::StrCat(backend.name, "_worker.py")};
+      break;
+    case BackendKind::kCommand:
+      if (host.exec.empty()) return absl::FailedPreconditionError("needs --exec COMMAND");
+      words = {"sh", "-c", absl::StrCat("exec ", host.exec)};
+      break;
+    case BackendKind::kProgram:
+      return absl::FailedPreconditionError(
+          "--on: its worker is a program that was compiled for this machine");
+  }
+  for (const auto& [name, text] : {std::pair("near.py", NearPy()), std::pair("far.py", FarPy())}) {
+    absl::string_view script = text;
+    absl::ConsumePrefix(&script, "\n");
+    RETURN_IF_ERROR(WriteFileAtomic(JoinPath(folder, name), script));
+  }
+  const std::string python = PythonOfTorch(host.torch);
+  std::vector<std::string> command = {
+      python.empty() ? "python3" : python, JoinPath(folder, "near.py"), host.on,
+      std::filesystem::current_path().string(), Json::List(words).Dump(-1)};
+  for (const WorkerFile& file : backend.files) command.emplace_back(file.name);
+  return command;
+}
+
 absl::StatusOr<std::vector<std::string>> WorkerCommand(const Backend& backend,
                                                        const WorkerHost& host,
                                                        const std::string& folder) {
   RETURN_IF_ERROR(WriteFiles(backend, folder));
+  if (!host.on.empty()) return WorkerElsewhere(backend, host, folder);
   switch (backend.kind) {
     case BackendKind::kTool: return OwnWorker(host, std::string(backend.name));
     case BackendKind::kRewrite: return OwnWorker(host, "nope");

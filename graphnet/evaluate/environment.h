@@ -17,6 +17,9 @@ struct WorkerHost {
   std::vector<std::string> tool_options;  // options of its workers
   std::string torch;                      // LibTorch's folder; empty if there is none
   std::string exec;                       // the command of backend exec
+  // The command that runs a shell on another machine, as workers/near.py completes it; empty: workers
+  // run here.
+  std::string on;
 };
 
 // Returns ${GRAPHNET_BACKENDS:-~/.local/share/graphnet/backends}/NAME.

@@ -82,6 +82,7 @@ absl::Status Worker::Greet() {
   ASSIGN_OR_RETURN(const Json answer, Ask(*process_, Json::Object({{"verb", "hello"}}), limit_));
   greeting_.name = TextOf(answer, "name");
   greeting_.version = TextOf(answer, "version");
+  greeting_.hardware = TextOf(answer, "hardware");
   greeting_.has_slots = answer.Get<bool>("slots").value_or(false);
   if (const Json* const devices = answer.Find("devices")) {
     for (const Json& device : devices->elements()) {

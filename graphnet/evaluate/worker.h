@@ -24,6 +24,7 @@ struct WorkerGreeting {
   std::string name;
   std::string version;
   std::vector<std::string> devices;
+  std::string hardware;  // of a worker on another machine; empty: this machine
   // True if it keeps programs apart by PrepareRequest::slot. Workers of older versions hold only
   // one.
   bool has_slots = false;

@@ -9,9 +9,11 @@ namespace graphnet {
 // Return the files in workers/: BladeDiscOptimisePy is bladedisc_optimise.py, and so on.
 absl::string_view BladeDiscOptimisePy();
 absl::string_view BladeDiscWorkerPy();
+absl::string_view FarPy();
 absl::string_view InductorWorkerPy();
 absl::string_view IreeWorkerPy();
 absl::string_view MlirProgramPy();
+absl::string_view NearPy();
 absl::string_view OnnxExportPy();
 absl::string_view OnnxRuntimeWorkerPy();
 absl::string_view OpenVinoArgumentsH();

@@ -298,6 +298,12 @@ void DeclareBench(CommandLine& command) {
                      "Say what changed since this log of an earlier benchmark, or since the logs "
                      "of this folder, one for each backend")
           .TypeName("LOG|DIR");
+  command
+      .AddOption(
+          "--on", &settings.on,
+          "Run all workers elsewhere: COMMAND, as 'ssh HOST' or 'docker exec -i BOX', followed "
+          "by sh must run a shell there, which has Python 3")
+      .TypeName("COMMAND");
   const Option least = AddMinSpeedupOption(command, &options->min_speedup);
   const Option against =
       command
