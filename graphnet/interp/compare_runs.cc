@@ -19,7 +19,6 @@
 #include "graphnet/interp/dead_paths.h"
 #include "graphnet/interp/measure_rounding.h"
 #include "graphnet/interp/prepare.h"
-#include "graphnet/interp/repeatable_run.h"
 #include "graphnet/interp/tensors.h"
 #include "graphnet/interp/torch/comparison.h"
 #include "graphnet/interp/torch/status.h"
@@ -29,11 +28,11 @@
 namespace graphnet {
 namespace {
 
-absl::StatusOr<PreparedRun> Prepare(const RunSide& side) {
+PrepareOptions PreparationOf(const RunSide& side) {
   PrepareOptions prepare;
   prepare.parameters = side.parameters;
   prepare.max_bytes = AvailableMemoryBytes();
-  return PrepareRun(*side.module, side.values, prepare);
+  return prepare;
 }
 
 // Returns the outputs of something else.
@@ -52,7 +51,8 @@ absl::StatusOr<std::vector<c10::IValue>> GivenOutputs(const RunSide& side) {
 absl::StatusOr<std::vector<c10::IValue>> Run(const RunSide& side, uint64_t seed,
                                              const Observer& observer) {
   if (side.module == nullptr) return GivenOutputs(side);
-  ASSIGN_OR_RETURN(PreparedRun prepared, Prepare(side));
+  ASSIGN_OR_RETURN(PreparedRun prepared,
+                   PrepareRun(*side.module, side.values, PreparationOf(side)));
   return prepared.executable->Run(std::move(prepared.inputs), {.seed = seed, .observer = observer});
 }
 
@@ -329,8 +329,6 @@ std::string DescribePlace(const Node& node) {
 absl::Status Explain(const RunSide& a, const std::vector<c10::IValue>& of_b,
                      const RunValues& values_of_a, const RunValues& values_of_b,
                      const CompareOptions& options, RunComparison* made) {
-  ASSIGN_OR_RETURN(PreparedRun prepared, Prepare(a));
-  ASSIGN_OR_RETURN(RepeatableRun run, RepeatableRun::Make(std::move(prepared)));
   NodeSpreads spreads(*made, values_of_a);
   MeasureRoundingOptions measure;
   measure.seed = options.seed;
@@ -338,9 +336,8 @@ absl::Status Explain(const RunSide& a, const std::vector<c10::IValue>& of_b,
   measure.observer = [&](int number, const Node& node, const c10::IValue& value) {
     return spreads.See(number, node, value);
   };
-  ASSIGN_OR_RETURN(
-      const auto roundings,
-      MeasureRounding([&](const RunOptions& how) { return run.RunAgain(how); }, measure));
+  ASSIGN_OR_RETURN(const auto roundings,
+                   MeasureRoundingOf(*a.module, a.values, PreparationOf(a), measure));
   RETURN_IF_ERROR(spreads.Judge(values_of_b, made));
   ASSIGN_OR_RETURN(const auto others, NameOutputs(of_b));
   std::string first;

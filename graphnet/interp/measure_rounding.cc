@@ -11,6 +11,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/interp/inputs/numbers.h"
 #include "graphnet/interp/random_rounding.h"
+#include "graphnet/interp/repeatable_run.h"
 #include "graphnet/interp/tensors.h"
 #include "graphnet/interp/torch/status.h"
 
@@ -280,6 +281,14 @@ absl::StatusOr<std::map<std::string, OutputRounding>> MeasureRounding(
   for (const auto& [name, data] : first.outputs)
     made[name] = Summarise(name, first, alike, otherwise, options.exact);
   return made;
+}
+
+absl::StatusOr<std::map<std::string, OutputRounding>> MeasureRoundingOf(
+    const Module& module, std::map<std::string, TensorData> values, const PrepareOptions& prepare,
+    const MeasureRoundingOptions& options) {
+  ASSIGN_OR_RETURN(PreparedRun prepared, PrepareRun(module, std::move(values), prepare));
+  ASSIGN_OR_RETURN(RepeatableRun run, RepeatableRun::Make(std::move(prepared)));
+  return MeasureRounding([&](const RunOptions& how) { return run.RunAgain(how); }, options);
 }
 
 OutputRounding RoundingOfValue(const TensorData& value, const std::vector<double>& squares,

@@ -11,6 +11,7 @@
 #include "ATen/core/ivalue.h"
 #include "absl/status/statusor.h"
 #include "graphnet/interp/executable.h"
+#include "graphnet/interp/prepare.h"
 #include "graphnet/interp/rounding.h"
 #include "graphnet/ir/sample.h"
 
@@ -36,6 +37,12 @@ struct MeasureRoundingOptions {
 // does. Fewer runs are made if the outputs of all do not fit an eighth of the free memory.
 absl::StatusOr<std::map<std::string, OutputRounding>> MeasureRounding(
     const RunAgain& run, const MeasureRoundingOptions& options);
+
+// Does the same for a graph on `values` of its inputs and attributes. Fails as PrepareRun and
+// Executable::Run do.
+absl::StatusOr<std::map<std::string, OutputRounding>> MeasureRoundingOf(
+    const Module& module, std::map<std::string, TensorData> values, const PrepareOptions& prepare,
+    const MeasureRoundingOptions& options);
 
 // Returns the same for a value inside a program, of which only the sums of squares are known:
 // `squares` are those of the distances of each element from `value` in `runs` runs, as doubles, two

@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "graphnet/base/status.h"
+#include "graphnet/interp/rounding.h"
 #include "graphnet/shard/reshard.h"
 
 namespace graphnet {
@@ -92,11 +93,16 @@ Report ReportOf(const RankOutput& output) {
   report.Add("state", StateName(output.state));
   report.Add("max_difference", output.max_difference);
   if (!output.how.empty()) report.Add("how", output.how);
+  if (output.rounding.has_value()) {
+    report.Add("rounding", RoundingVerdictName(output.rounding->verdict));
+    report.Add("rounding_ratio", output.rounding->ratio);
+  }
   if (!output.blind.empty()) report.Add("blind", output.blind);
   report.Say(
       absl::StrFormat(
-          "%-4s %s%s%s%s", Printable(output.name), same ? StateName(output.state) : "DIFFERENT",
+          "%-4s %s%s%s%s%s", Printable(output.name), same ? StateName(output.state) : "DIFFERENT",
           output.how.empty() ? "" : ", ", Printable(output.how, 1000),
+          output.rounding.has_value() ? absl::StrCat("; ", output.rounding->Text()) : "",
           output.blind.empty() ? ""
                                : absl::StrCat(", but blind: ", output.blind, " would have passed")),
       same ? Tone::kGood : Tone::kBad);

@@ -5,11 +5,14 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "ATen/Functions.h"
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graphnet/base/memory.h"
@@ -18,7 +21,9 @@
 #include "graphnet/interp/blind_outputs.h"
 #include "graphnet/interp/executable.h"
 #include "graphnet/interp/inputs/draw.h"
+#include "graphnet/interp/measure_rounding.h"
 #include "graphnet/interp/prepare.h"
+#include "graphnet/interp/rounding.h"
 #include "graphnet/interp/torch/status.h"
 #include "graphnet/interp/torch/tensors.h"
 #include "graphnet/ir/annotation.h"
@@ -79,8 +84,10 @@ absl::flat_hash_set<std::string> ParametersOfAll(const Module& original,
   return all;
 }
 
+// `rounding` is what rounding can do to `expected`; null if that could not be measured. Then the
+// customary tolerance decides.
 void Compare(const TensorData& expected, const TensorData& actual, bool is_exact,
-             RankOutput* output) {
+             const OutputRounding* rounding, RankOutput* output) {
   output->max_difference = std::numeric_limits<double>::infinity();
   if (expected.dtype != actual.dtype || expected.shape != actual.shape) {
     output->how = "in shape or dtype";
@@ -99,7 +106,11 @@ void Compare(const TensorData& expected, const TensorData& actual, bool is_exact
     const at::Tensor y = b.to(wide);
     const Tolerance tolerance =
         ToleranceAt(kCustomaryToleranceLevel, ToleranceClassOf(DTypeName(expected.dtype)));
-    const bool is_close = at::allclose(y, x, tolerance.rtol, tolerance.atol, /*equal_nan=*/true);
+    if (rounding != nullptr) output->rounding = JudgeRounding(*rounding, actual);
+    const bool is_close =
+        output->rounding.has_value()
+            ? output->rounding->is_explained()
+            : at::allclose(y, x, tolerance.rtol, tolerance.atol, /*equal_nan=*/true);
     if (is_close && !is_exact) output->state = State::kClose;
     const at::Tensor both = x.ne(y).logical_and(x.eq(x).logical_or(y.eq(y)));
     const at::Tensor difference = at::sub(x, y).abs().masked_select(both);
@@ -145,7 +156,13 @@ absl::StatusOr<std::vector<std::string>> ElementsAsText(const TensorData& data) 
 
 class Validation {
  public:
-  explicit Validation(const spmd::ShardedSample& shards) : shards_(shards) {}
+  // What rounding can do to each output of the sample, by name.
+  using Roundings = std::map<std::string, OutputRounding>;
+
+  // `measure` is called once, if an output differs. If it fails, nothing is known of rounding.
+  Validation(const spmd::ShardedSample& shards,
+             absl::FunctionRef<absl::StatusOr<Roundings>()> measure)
+      : shards_(shards), measure_(measure) {}
 
   absl::StatusOr<std::vector<RankOutput>> Run(const std::vector<c10::IValue>& expected,
                                               const std::vector<c10::IValue>& joined) {
@@ -209,7 +226,9 @@ class Validation {
       return output;
     }
     ASSIGN_OR_RETURN(const TensorData wanted, ToTensorData(expected.toTensor()));
-    Compare(wanted, *whole, planned.is_exact, &output);
+    const bool differs = wanted.dtype == whole->dtype && wanted.shape == whole->shape &&
+                         *wanted.bytes != *whole->bytes;
+    Compare(wanted, *whole, planned.is_exact, differs ? RoundingOf(i) : nullptr, &output);
     if (!planned.gathered.empty()) {
       ASSIGN_OR_RETURN(output.elements, ElementsAsText(*whole));
       output.shape = whole->shape;
@@ -217,7 +236,18 @@ class Validation {
     return output;
   }
 
+  const OutputRounding* RoundingOf(size_t i) {
+    if (!roundings_.has_value()) {
+      absl::StatusOr<Roundings> measured = measure_();
+      roundings_ = measured.ok() ? *std::move(measured) : Roundings();
+    }
+    const auto it = roundings_->find(absl::StrCat("o", i));
+    return it == roundings_->end() ? nullptr : &it->second;
+  }
+
   const spmd::ShardedSample& shards_;
+  const absl::FunctionRef<absl::StatusOr<Roundings>()> measure_;
+  std::optional<Roundings> roundings_;
   std::vector<size_t> next_;  // by rank: position of its next result among those of all
 };
 
@@ -243,7 +273,11 @@ absl::StatusOr<std::vector<RankOutput>> ValidateRanks(const Sample& original,
       RunOne(*joined, std::move(of_ranks), options.seed,
              PrepareOptions{.parameters = ParametersOfAll(*original.module, shards)});
   if (!found.ok()) return Annotate(found.status(), "the ranks");
-  ASSIGN_OR_RETURN(std::vector<RankOutput> outputs, Validation(shards).Run(expected, *found));
+  MeasureRoundingOptions measure;
+  measure.seed = options.seed;
+  const auto roundings = [&] { return MeasureRoundingOf(*original.module, values, {}, measure); };
+  ASSIGN_OR_RETURN(std::vector<RankOutput> outputs,
+                   Validation(shards, roundings).Run(expected, *found));
   // Each output is judged within the tolerance in which it is equal.
   ASSIGN_OR_RETURN(const std::vector<WrongAnswer> exact,
                    BlindOutputs(expected, *original.module, values, ExactTolerance));

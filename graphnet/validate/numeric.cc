@@ -24,7 +24,9 @@
 #include "graphnet/interp/blind_outputs.h"
 #include "graphnet/interp/executable.h"
 #include "graphnet/interp/inputs/draw.h"
+#include "graphnet/interp/measure_rounding.h"
 #include "graphnet/interp/prepare.h"
+#include "graphnet/interp/rounding.h"
 #include "graphnet/interp/shapes.h"
 #include "graphnet/interp/tensors.h"
 #include "graphnet/interp/torch/comparison.h"
@@ -356,6 +358,22 @@ class Runner {
     return true;
   }
 
+  // Returns "; rounding: 0.8 of what rounding explains" for the worst output; empty if that cannot be
+  // measured.
+  std::string Explained(const std::vector<c10::IValue>& actual) const {
+    MeasureRoundingOptions options;
+    options.seed = options_.seed;
+    const auto measured = MeasureRoundingOf(*original_.module, values_, {}, options);
+    const auto outputs = NameOutputs(actual);
+    if (!measured.ok() || !outputs.ok()) return "";
+    std::vector<RoundingFinding> findings;
+    for (const auto& [name, rounding] : *measured) {
+      const auto it = outputs->find(name);
+      if (it != outputs->end()) findings.push_back(JudgeRounding(rounding, it->second));
+    }
+    return absl::StrCat("; ", WorstOf(findings).Text());
+  }
+
   // Compares outputs and adds a finding if they differ. Returns false if their forms differ.
   bool CompareOutputs(const std::vector<c10::IValue>& expected,
                       const std::vector<c10::IValue>& actual,
@@ -380,6 +398,7 @@ class Runner {
       first = c.same_form ? absl::StrFormat("output %d differs by at most %.3g, in %d elements", k,
                                             c.max_difference, c.different)
                           : absl::StrFormat("output %d is of another kind, shape or dtype", k);
+      if (c.same_form) absl::StrAppend(&first, Explained(actual));
     }
     if (first.empty()) return true;
     if (inside.has_value()) {

@@ -31,8 +31,8 @@ struct NumericOptions {
 // report->numeric and adds findings:
 //
 // E4: an input of a piece has another shape or dtype at run time than its meta says.
-// E6: an output is not bit for bit the original's; the message says by how much it is off, and in
-//     which piece and operator a value first differs.
+// E6: an output is not bit for bit the original's; the message says by how much it is off, whether
+//     rounding explains it (interp/rounding.h), and in which piece and operator a value first differs.
 // E7: a piece does not run, or lacks a value.
 //
 // The score at tolerance t is 1 if t >= 1 or if all outputs agree with those of the original within

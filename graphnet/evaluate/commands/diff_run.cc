@@ -230,6 +230,14 @@ absl::StatusOr<CommandResult> DiffRunGraphs(const DiffRunFlags& options) {
                                  ": its operands have no effect on the outputs for these values, "
                                  "so the comparison does not cover them. Try --inputs random"));
   }
+  const auto beyond = absl::c_find_if(compared.values, [](const ComparedValue& value) {
+    return value.explained.has_value() && !value.explained->is_explained();
+  });
+  if (same && beyond != compared.values.end()) {
+    notes.push_back(
+        absl::StrCat("rounding does not explain the value of %", Printable(beyond->b->name()),
+                     ", but no output shows it: the outputs hardly depend on it for these inputs"));
+  }
   Report report;
   report.Add("equal", same);
   report.Add("weights", ReportOf(weights, "weights"));
