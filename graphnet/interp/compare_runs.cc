@@ -333,13 +333,14 @@ absl::Status Explain(const RunSide& a, const std::vector<c10::IValue>& of_b,
   MeasureRoundingOptions measure;
   measure.seed = options.seed;
   measure.exact = options.exact;
+  ASSIGN_OR_RETURN(const auto others, NameOutputs(of_b));
+  measure.others = &others;
   measure.observer = [&](int number, const Node& node, const c10::IValue& value) {
     return spreads.See(number, node, value);
   };
   ASSIGN_OR_RETURN(const auto roundings,
                    MeasureRoundingOf(*a.module, a.values, PreparationOf(a), measure));
   RETURN_IF_ERROR(spreads.Judge(values_of_b, made));
-  ASSIGN_OR_RETURN(const auto others, NameOutputs(of_b));
   std::string first;
   for (const ComparedValue& value : made->values) {
     if (!value.explained.has_value() || value.explained->is_explained()) continue;

@@ -246,6 +246,15 @@ OutputRounding Summarise(const std::string& name, const RoundingRun& first,
   return made;
 }
 
+bool ExplainsAll(const std::map<std::string, OutputRounding>& roundings,
+                 const NamedOutputs* others) {
+  if (others == nullptr) return false;
+  return std::all_of(roundings.begin(), roundings.end(), [&](const auto& named) {
+    const auto other = others->find(named.first);
+    return other != others->end() && JudgeRounding(named.second, other->second).is_explained();
+  });
+}
+
 }  // namespace
 
 absl::StatusOr<std::map<std::string, OutputRounding>> MeasureRounding(
@@ -270,17 +279,22 @@ absl::StatusOr<std::map<std::string, OutputRounding>> MeasureRounding(
   if (alike.size() < kFewestRuns) {
     for (const auto& [made, flip] : otherwise) alike.push_back(made);
   }
-  if (!first.decisions.empty()) {
-    for (int i = 0; i < limited(options.deciding_runs); ++i) {
-      ASSIGN_OR_RETURN(RoundingRun made, RunOnce(run, options, options.runs + i, kSizeOfDeciding));
-      if (std::optional<std::string> flip = FirstFlip(first, made))
-        otherwise.emplace_back(std::move(made), *std::move(flip));
-    }
+  const auto summarise = [&] {
+    std::map<std::string, OutputRounding> made;
+    for (const auto& [name, data] : first.outputs)
+      made[name] = Summarise(name, first, alike, otherwise, options.exact);
+    return made;
+  };
+  std::map<std::string, OutputRounding> made = summarise();
+  if (first.decisions.empty() || ExplainsAll(made, options.others)) return made;
+  const size_t known = otherwise.size();
+  for (int i = 0; i < limited(options.deciding_runs); ++i) {
+    ASSIGN_OR_RETURN(RoundingRun run_made,
+                     RunOnce(run, options, options.runs + i, kSizeOfDeciding));
+    if (std::optional<std::string> flip = FirstFlip(first, run_made))
+      otherwise.emplace_back(std::move(run_made), *std::move(flip));
   }
-  std::map<std::string, OutputRounding> made;
-  for (const auto& [name, data] : first.outputs)
-    made[name] = Summarise(name, first, alike, otherwise, options.exact);
-  return made;
+  return otherwise.size() == known ? made : summarise();
 }
 
 absl::StatusOr<std::map<std::string, OutputRounding>> MeasureRoundingOf(

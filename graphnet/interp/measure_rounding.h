@@ -27,6 +27,9 @@ struct MeasureRoundingOptions {
   int deciding_runs = 16;
   // The outputs in float64, by the same names; those that are missing are unknown.
   std::map<std::string, TensorData> exact;
+  // Results that are to be judged, by the same names; null if they are not known yet. The deciding runs
+  // are left out if rounding explains all of these.
+  const std::map<std::string, TensorData>* others = nullptr;
   // Sees the values of the runs that give the spreads: `run` is -1 for the one without random
   // rounding, which comes first, and then from 0 on. May be null.
   std::function<absl::Status(int run, const Node& node, const c10::IValue& value)> observer;

@@ -363,9 +363,11 @@ class Runner {
   std::string Explained(const std::vector<c10::IValue>& actual) const {
     MeasureRoundingOptions options;
     options.seed = options_.seed;
-    const auto measured = MeasureRoundingOf(*original_.module, values_, {}, options);
     const auto outputs = NameOutputs(actual);
-    if (!measured.ok() || !outputs.ok()) return "";
+    if (!outputs.ok()) return "";
+    options.others = &*outputs;
+    const auto measured = MeasureRoundingOf(*original_.module, values_, {}, options);
+    if (!measured.ok()) return "";
     std::vector<RoundingFinding> findings;
     for (const auto& [name, rounding] : *measured) {
       const auto it = outputs->find(name);

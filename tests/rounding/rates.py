@@ -24,6 +24,7 @@ import forms
 import judges
 from sample_text import Case, Failed
 
+UNITS = {"f32": 2.0 ** -24, "f16": 2.0 ** -11, "bf16": 2.0 ** -8}
 ENVIRONMENTS = {
     "one thread": {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"},
     "no vector instructions": {"ATEN_CPU_CAPABILITY": "default"},
@@ -101,7 +102,11 @@ def measure_case(case, name, arguments, known, add):
             add(what="pair", sample=name, dtype=case.dtype, kind=kind, **found)
     if not arguments.faults:
         return
-    rounding = rms(judges.load(case.outputs), judges.load(case.exact))
+    # Of few elements, the error may be nearly 0 by chance; half a unit of the result is no error yet.
+    least = [UNITS[case.dtype] / 2 * size for size in
+             rms(judges.load(case.outputs), [x * 0 for x in judges.load(case.outputs)])]
+    rounding = [max(error, half) for error, half in
+                zip(rms(judges.load(case.outputs), judges.load(case.exact)), least, strict=True)]
     by_kind = collections.defaultdict(list)
     for kind, text in faults.faults_of(case.text, case.dtype):
         by_kind[kind].append(text)

@@ -76,7 +76,7 @@ GRAPHNET_FOR_PROCESSORS
 void AddNoiseF32(uint32_t* bits, size_t count, uint32_t first, const Noise& noise) {
   const float reach = noise.units * kReach;
   const uint32_t seed = noise.seed;
-  const bool leaves_whole = noise.leaves_whole;
+  const uint32_t leaves_whole = noise.leaves_whole ? 1 : 0;
   for (size_t i = 0; i < count; ++i) {
     const uint32_t old = bits[i];
     const auto magnitude = static_cast<int32_t>(old & 0x7FFFFFFFU);
@@ -84,12 +84,15 @@ void AddNoiseF32(uint32_t* bits, size_t count, uint32_t first, const Noise& nois
     const int32_t moved = magnitude + step;
     float value;
     std::memcpy(&value, &old, sizeof value);
-    const bool is_whole = leaves_whole & IsWhole(value);
-    // The exponents of subnormal numbers, and of infinities and nan.
-    const bool stays = is_whole | (magnitude < 0x00800000) | (magnitude >= 0x7F800000) |
-                       (moved < 0x00800000) | (moved >= 0x7F800000);
+    // The exponents of subnormal numbers, and of infinities and nan. Without branches, so that the
+    // loop is vectorised.
+    const uint32_t stays = (leaves_whole & static_cast<uint32_t>(IsWhole(value))) |
+                           static_cast<uint32_t>(magnitude < 0x00800000) |
+                           static_cast<uint32_t>(magnitude >= 0x7F800000) |
+                           static_cast<uint32_t>(moved < 0x00800000) |
+                           static_cast<uint32_t>(moved >= 0x7F800000);
     const auto made = (old & 0x80000000U) | static_cast<uint32_t>(moved);
-    bits[i] = stays ? old : made;
+    bits[i] = stays != 0 ? old : made;
   }
 }
 
@@ -111,6 +114,7 @@ void AddNoiseF64(uint64_t* bits, size_t count, uint32_t first, const Noise& nois
   }
 }
 
+GRAPHNET_FOR_PROCESSORS
 void AddNoiseF16(uint16_t* bits, size_t count, uint32_t first, const Noise& noise) {
   const float reach = noise.units * kReach;
   for (size_t i = 0; i < count; ++i) {
@@ -120,6 +124,7 @@ void AddNoiseF16(uint16_t* bits, size_t count, uint32_t first, const Noise& nois
   }
 }
 
+GRAPHNET_FOR_PROCESSORS
 void AddNoiseBF16(uint16_t* bits, size_t count, uint32_t first, const Noise& noise) {
   const float reach = noise.units * kReach;
   for (size_t i = 0; i < count; ++i) {
