@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ATen/Functions.h"
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/hash/hash.h"
@@ -325,10 +326,30 @@ std::string DescribePlace(const Node& node) {
   return text;
 }
 
-// Says of each output that differs whether rounding explains it.
-absl::Status Explain(const RunSide& a, const std::vector<c10::IValue>& of_b,
-                     const RunValues& values_of_a, const RunValues& values_of_b,
-                     const CompareOptions& options, RunComparison* made) {
+// Returns the names that NameOutputs gives the outputs; empty for None, which it leaves out.
+std::vector<std::string> NamesOfOutputs(const std::vector<c10::IValue>& outputs) {
+  std::vector<std::string> names;
+  size_t next = 0;
+  for (const c10::IValue& output : outputs)
+    names.push_back(output.isNone() ? "" : absl::StrCat("o", next++));
+  return names;
+}
+
+// Says of each output whether rounding explains its difference.
+absl::Status Explain(const RunSide& a, const std::vector<c10::IValue>& of_a,
+                     const std::vector<c10::IValue>& of_b, const RunValues& values_of_a,
+                     const RunValues& values_of_b, const CompareOptions& options,
+                     RunComparison* made) {
+  const bool differs = made->different > 0 || absl::c_any_of(made->outputs, [](const auto& output) {
+                         return !output.equal;
+                       });
+  const std::vector<std::string> names_of_a = NamesOfOutputs(of_a);
+  if (!differs) {
+    for (size_t i = 0; i < made->outputs.size(); ++i)
+      if (!names_of_a[i].empty()) made->outputs[i].explained.emplace();
+    return absl::OkStatus();
+  }
+  const std::vector<std::string> names_of_b = NamesOfOutputs(of_b);
   NodeSpreads spreads(*made, values_of_a);
   MeasureRoundingOptions measure;
   measure.seed = options.seed;
@@ -348,9 +369,8 @@ absl::Status Explain(const RunSide& a, const std::vector<c10::IValue>& of_b,
     break;
   }
   for (size_t i = 0; i < made->outputs.size(); ++i) {
-    const std::string name = absl::StrCat("o", i);
-    const auto rounding = roundings.find(name);
-    const auto other = others.find(name);
+    const auto rounding = roundings.find(names_of_a[i]);
+    const auto other = others.find(names_of_b[i]);
     if (rounding == roundings.end() || other == others.end()) continue;
     RoundingFinding& finding =
         made->outputs[i].explained.emplace(JudgeRounding(rounding->second, other->second));
@@ -405,7 +425,7 @@ absl::StatusOr<RunComparison> CompareRuns(const RunSide& a, const RunSide& b,
     made.outputs.back().blind = blind[i].what;
   }
   if (options.explains)
-    RETURN_IF_ERROR(Explain(a, *of_b, values_of_a, values_of_b, options, &made));
+    RETURN_IF_ERROR(Explain(a, of_a, *of_b, values_of_a, values_of_b, options, &made));
   return made;
 }
 
