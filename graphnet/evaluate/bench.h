@@ -76,6 +76,12 @@ struct BenchRun {
   int64_t memory_mib = 0;              // limit of a worker; 0: a share of what the machine has free
   int jobs = 1;
   bool trust = false;
+
+  // Returns the name of a sample; empty if it has none.
+  std::string NameOf(const std::string& path) const {
+    const auto it = names.find(path);
+    return it != names.end() ? it->second : "";
+  }
 };
 
 // Creates the folder of a benchmark and stores its settings. InvalidArgument if they name an

@@ -180,9 +180,7 @@ absl::Status BenchWorkers::Run(
     std::filesystem::create_directories(folder, error);
   }
   const ReferenceSample* known = nullptr;
-  const auto name = run_.names.find(path);
-  if (run_.against != nullptr)
-    known = run_.against->Find(path, name != run_.names.end() ? name->second : "");
+  if (run_.against != nullptr) known = run_.against->Find(path, run_.NameOf(path));
   absl::StatusOr<std::unique_ptr<BenchSample>> sample =
       Load(path, sample_folder, known != nullptr && known->is_scaled);
   absl::Status ready = sample.status();
@@ -261,7 +259,7 @@ absl::Status BenchWorkers::Run(
   }
   if (run_.record == nullptr) return absl::OkStatus();
   recorded.path = path;
-  recorded.name = name != run_.names.end() ? name->second : "";
+  recorded.name = run_.NameOf(path);
   recorded.failure = std::string(ready.message());
   if (sample.ok()) {
     recorded.digests = (*sample)->digests();

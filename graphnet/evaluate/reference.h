@@ -28,7 +28,7 @@ namespace graphnet {
 // The version of the format. Newer ones are refused.
 inline constexpr int kReferenceVersion = 1;
 
-// What tells a sample from another: canonical hashes (ir/canonical_hash.h).
+// Tells a sample from others by canonical hashes (ir/canonical_hash.h).
 struct SampleDigests {
   std::string graph;
   std::string values;  // of the graph with all its weights and inputs
@@ -45,7 +45,7 @@ struct ReferenceSample {
   std::map<std::string, EagerTimes> eager;
 };
 
-// What a benchmark was recorded with: "graphnet", "hardware" and the like.
+// Says with what a benchmark was recorded, by "graphnet", "hardware" and the like.
 using ReferenceEnvironment = std::map<std::string, std::string>;
 
 // Writes a reference. Its functions may be called by several threads.

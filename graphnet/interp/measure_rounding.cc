@@ -20,8 +20,6 @@ namespace {
 
 using NamedOutputs = std::map<std::string, TensorData>;
 
-// The size of the moves that look for decisions (kSizeOfOtherwise in rounding.cc).
-constexpr float kSizeOfDeciding = 4;
 // The spread of an element comes from 16 runs; what the whole output shows counts like this many.
 constexpr double kRunsOfPrior = 4;
 constexpr int kFewestRuns = 4;
@@ -54,10 +52,7 @@ std::optional<std::string> FirstFlip(const RoundingRun& first, const RoundingRun
 }
 
 bool IsFloatingOutput(const TensorData& data) {
-  return data.bytes != nullptr &&
-         (data.dtype == DType::kFloat16 || data.dtype == DType::kBFloat16 ||
-          data.dtype == DType::kFloat32 || data.dtype == DType::kFloat64 ||
-          data.dtype == DType::kComplex64 || data.dtype == DType::kComplex128);
+  return data.bytes != nullptr && HasFractions(data.dtype);
 }
 
 // The elements of outputs of one form as doubles; complex elements are two.
@@ -72,7 +67,7 @@ std::vector<double> NumbersIn(const TensorData& data) {
 // Computes the spread of one output from the runs whose decisions count.
 class Spread {
  public:
-  // Of a value whose squares are known.
+  // Takes a value whose squares are known.
   Spread(const TensorData& value, std::vector<double> squares, size_t runs)
       : num_runs_(static_cast<double>(runs)), x_(NumbersIn(value)), squares_(std::move(squares)) {
     per_element_ = x_.size() / std::max<size_t>(squares_.size(), 1);
@@ -115,7 +110,7 @@ class Spread {
         const double difference = x_[i * per_element_ + part] - known[i * per_element_ + part];
         distance += difference * difference;
       }
-      // Where the result in float64 took another decision, the distance says nothing of rounding.
+      // The distance says nothing of rounding where the result in float64 took another decision.
       if (std::isfinite(distance) && distance <= 900 * std::max(squares_[i], prior))
         squares_[i] += distance;
     }
@@ -214,24 +209,30 @@ absl::StatusOr<RoundingRun> RunOnce(const RunAgain& run, const MeasureRoundingOp
   return made;
 }
 
-OutputRounding Summarise(const std::string& name, const RoundingRun& first,
-                         const std::vector<RoundingRun>& alike,
-                         const std::vector<std::pair<RoundingRun, std::string>>& otherwise,
-                         const NamedOutputs& exact) {
-  OutputRounding made;
-  made.value = first.outputs.at(name);
-  const auto in = [&](const RoundingRun& run) -> const TensorData* {
-    const auto it = run.outputs.find(name);
-    return it != run.outputs.end() && SameForm(it->second, made.value) ? &it->second : nullptr;
-  };
-  for (const auto& [run, decision] : otherwise) {
-    const TensorData* data = in(run);
-    if (data != nullptr) made.otherwise.push_back({*data, decision});
+// Returns the output of a run if it has the form of `value`; null otherwise.
+const TensorData* OutputOf(const RoundingRun& run, const std::string& name,
+                           const TensorData& value) {
+  const auto it = run.outputs.find(name);
+  return it != run.outputs.end() && SameForm(it->second, value) ? &it->second : nullptr;
+}
+
+// Adds a run in which a decision fell otherwise to all outputs.
+void AddOtherwise(const RoundingRun& run, const std::string& decision,
+                  std::map<std::string, OutputRounding>* roundings) {
+  for (auto& [name, rounding] : *roundings) {
+    if (const TensorData* data = OutputOf(run, name, rounding.value); data != nullptr)
+      rounding.otherwise.push_back({*data, decision});
   }
+}
+
+OutputRounding Summarise(const std::string& name, const TensorData& value,
+                         const std::vector<RoundingRun>& alike, const NamedOutputs& exact) {
+  OutputRounding made;
+  made.value = value;
   if (!IsFloatingOutput(made.value)) return made;
   std::vector<const TensorData*> runs;
   for (const RoundingRun& run : alike) {
-    const TensorData* data = in(run);
+    const TensorData* data = OutputOf(run, name, value);
     if (data != nullptr) runs.push_back(data);
   }
   if (runs.empty()) return made;
@@ -279,22 +280,18 @@ absl::StatusOr<std::map<std::string, OutputRounding>> MeasureRounding(
   if (alike.size() < kFewestRuns) {
     for (const auto& [made, flip] : otherwise) alike.push_back(made);
   }
-  const auto summarise = [&] {
-    std::map<std::string, OutputRounding> made;
-    for (const auto& [name, data] : first.outputs)
-      made[name] = Summarise(name, first, alike, otherwise, options.exact);
-    return made;
-  };
-  std::map<std::string, OutputRounding> made = summarise();
+  std::map<std::string, OutputRounding> made;
+  for (const auto& [name, data] : first.outputs)
+    made[name] = Summarise(name, data, alike, options.exact);
+  for (const auto& [run_made, flip] : otherwise) AddOtherwise(run_made, flip, &made);
   if (first.decisions.empty() || ExplainsAll(made, options.others)) return made;
-  const size_t known = otherwise.size();
   for (int i = 0; i < limited(options.deciding_runs); ++i) {
-    ASSIGN_OR_RETURN(RoundingRun run_made,
-                     RunOnce(run, options, options.runs + i, kSizeOfDeciding));
-    if (std::optional<std::string> flip = FirstFlip(first, run_made))
-      otherwise.emplace_back(std::move(run_made), *std::move(flip));
+    ASSIGN_OR_RETURN(const RoundingRun run_made,
+                     RunOnce(run, options, options.runs + i, kSizeOfDecidingRuns));
+    if (const std::optional<std::string> flip = FirstFlip(first, run_made))
+      AddOtherwise(run_made, *flip, &made);
   }
-  return otherwise.size() == known ? made : summarise();
+  return made;
 }
 
 absl::StatusOr<std::map<std::string, OutputRounding>> MeasureRoundingOf(

@@ -12,7 +12,6 @@
 #include "ATen/functorch/BatchedTensorImpl.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
-#include "absl/strings/str_cat.h"
 #include "c10/core/impl/LocalDispatchKeySet.h"
 #include "graphnet/interp/inputs/random_noise.h"
 #include "graphnet/interp/rounding_rules.h"
@@ -177,7 +176,7 @@ class RoundingCall {
                                                num_arguments);
     if (known.makes_view) return op_.callBoxed(stack);
     const bool takes_floats = TakesFloats(arguments);
-    RoundingKind kind = known.rule.kind;
+    const RoundingKind kind = known.rule.kind;
     Noise noise{mode_.options_.size,
                 mode_.options_.seed * 0x9E3779B1U + ++mode_.calls_ * 0x7FEB352DU};
     const bool moves =
@@ -190,7 +189,7 @@ class RoundingCall {
                  [&](const at::Tensor& tensor) { from = tensor.scalar_type(); });
     } else if (kind == RoundingKind::kCancels) {
       if (arguments[0].isTensor()) first = arguments[0].toTensor();
-    } else if (kind == RoundingKind::kAccumulates && takes_floats) {
+    } else if (kind == RoundingKind::kAccumulates && takes_floats && moves) {
       noise.units *= Terms(known.rule, stack, num_arguments);
     }
     op_.callBoxed(stack);
@@ -223,9 +222,7 @@ class RoundingCall {
     c10::IValue* const arguments = stack->data() + stack->size() - num_arguments;
     const float units = UnitsOfSum(interp::TermsOfCall(
         rule, op_.schema(), c10::ArrayRef<c10::IValue>(arguments, num_arguments)));
-    if (mode_.options_.size == 0 || rule.operand >= num_arguments ||
-        !arguments[rule.operand].isTensor())
-      return units;
+    if (rule.operand >= num_arguments || !arguments[rule.operand].isTensor()) return units;
     const at::Tensor& x = arguments[rule.operand].toTensor();
     // Sums of 16-bit floats are made in float32 and rounded once.
     if (IsNarrow(x.scalar_type())) return 1;
@@ -254,7 +251,7 @@ class RoundingCall {
     for (const c10::IValue& result : results) {
       EachTensor(result, [&](const at::Tensor& tensor) {
         const bool is_whole = !tensor.is_floating_point() && !tensor.is_complex();
-        // Of topk and sort, the places are the decision.
+        // The decision of topk and sort is the places.
         if (!(is_whole || (decides && results.size() == 1))) return;
         if (known.rule.kind == RoundingKind::kExact) return;
         if (const std::optional<size_t> of_tensor = DigestOf(tensor)) {

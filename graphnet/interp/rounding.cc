@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "graphnet/base/tolerance.h"
 #include "graphnet/interp/inputs/numbers.h"
+#include "graphnet/ir/text/equality.h"
 
 namespace graphnet {
 namespace {
@@ -20,8 +21,6 @@ constexpr double kFalseAlarms = 1e-3;
 constexpr double kBothSides = 1.41421356;
 // The runs that a spread comes from, and the spread of the others that counts as this many more.
 constexpr double kRunsOfSpread = 16;
-// Runs that take other decisions round by as many times more (measure_rounding.cc).
-constexpr double kSizeOfOtherwise = 4;
 
 // Returns how many standard deviations a normal variable exceeds in either direction with
 // probability `p`.
@@ -81,23 +80,6 @@ class Elements {
   size_t size_ = 0;
 };
 
-bool IsFloating(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat16:
-    case DType::kBFloat16:
-    case DType::kFloat32:
-    case DType::kFloat64:
-    case DType::kComplex64:
-    case DType::kComplex128: return true;
-    default: return false;
-  }
-}
-
-bool SameBytes(const TensorData& a, const TensorData& b) {
-  if (a.bytes == nullptr || b.bytes == nullptr) return a.bytes == b.bytes;
-  return *a.bytes == *b.bytes;
-}
-
 // Returns the distance of two numbers; 0 for two nan and for the same infinity.
 double Distance(double a, double b) {
   if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
@@ -105,7 +87,7 @@ double Distance(double a, double b) {
   return std::isnan(distance) ? kInfinite : distance;
 }
 
-// How far a result is from another one, in parts of what rounding explains.
+// Measures how far a result is from another one, in parts of what rounding explains.
 class Judge {
  public:
   explicit Judge(const OutputRounding& by)
@@ -149,7 +131,7 @@ class Judge {
     for (size_t i = 0; i < value_.size(); ++i) {
       double part = Distance(value_[i], other[i]);
       for (const Elements& near : results)
-        part = std::min(part, Distance(near[i], other[i]) / kSizeOfOtherwise);
+        part = std::min(part, Distance(near[i], other[i]) / kSizeOfDecidingRuns);
       Add(part, Spread(i), &result, &squares, &counted);
     }
     Finish(squares, counted, &result);
@@ -199,21 +181,18 @@ bool IsBlind(const Judge& judge) {
 RoundingFinding JudgeWhole(const OutputRounding& by, const TensorData& other) {
   RoundingFinding finding;
   const size_t bytes = by.value.bytes == nullptr ? 0 : by.value.bytes->size();
-  size_t elements = 1;
-  for (const int64_t size : by.value.shape) elements *= static_cast<size_t>(size);
-  const size_t width = elements == 0 ? 1 : bytes / elements;
+  const auto width = static_cast<size_t>(std::max(DTypeBytes(by.value.dtype), 1));
   bool decided = true;
-  for (size_t i = 0; i + width <= bytes && width > 0; i += width) {
+  for (size_t i = 0; i + width <= bytes; i += width) {
     const char* const mine = by.value.bytes->data() + i;
     const char* const its = other.bytes->data() + i;
     if (std::memcmp(mine, its, width) == 0) continue;
     ++finding.beyond;
-    const auto* const found =
-        std::find_if(by.otherwise.data(), by.otherwise.data() + by.otherwise.size(),
-                     [&](const OutputRounding::Otherwise& run) {
-                       return std::memcmp(run.value.bytes->data() + i, its, width) == 0;
-                     });
-    if (found == by.otherwise.data() + by.otherwise.size()) {
+    const auto found = std::find_if(
+        by.otherwise.begin(), by.otherwise.end(), [&](const OutputRounding::Otherwise& run) {
+          return std::memcmp(run.value.bytes->data() + i, its, width) == 0;
+        });
+    if (found == by.otherwise.end()) {
       decided = false;
     } else if (finding.decision.empty()) {
       finding.decision = found->decision;
@@ -264,8 +243,8 @@ RoundingFinding JudgeRounding(const OutputRounding& by, const TensorData& other)
     finding.ratio = kInfinite;
     return finding;
   }
-  if (SameBytes(by.value, other)) return finding;
-  if (!IsFloating(by.value.dtype) || by.spread.bytes == nullptr) return JudgeWhole(by, other);
+  if (SameData(by.value, other)) return finding;
+  if (!HasFractions(by.value.dtype) || by.spread.bytes == nullptr) return JudgeWhole(by, other);
   const Judge judge(by);
   const Elements elements(other);
   const Judge::Result result = judge.Compare([&](size_t i) { return elements[i]; });
@@ -294,7 +273,7 @@ RoundingFinding JudgeRounding(const OutputRounding& by, const TensorData& other)
 }
 
 std::optional<int> DerivedLevel(const OutputRounding& by) {
-  if (!IsFloating(by.value.dtype) || by.spread.bytes == nullptr) return std::nullopt;
+  if (!HasFractions(by.value.dtype) || by.spread.bytes == nullptr) return std::nullopt;
   const Judge judge(by);
   const ToleranceClass dtypes = ToleranceClassOf(DTypeName(by.value.dtype));
   for (int t = kMinToleranceLevel; t <= kMaxToleranceLevel; ++t) {

@@ -17,14 +17,17 @@
 
 namespace graphnet {
 
-// What rounding can do to one output of a program.
+// Random rounding moves results by so many times more in the runs that look for decisions.
+inline constexpr int kSizeOfDecidingRuns = 4;
+
+// Says what rounding can do to one output of a program.
 struct OutputRounding {
   TensorData value;  // what the program returned, without random rounding
   // float32, of the sizes of `value`: the standard deviation of each element under random rounding.
   // Without bytes if the elements are no floating-point numbers.
   TensorData spread;
-  // As many independent numbers vary as much as the whole output does: 1 if all elements move
-  // together.
+  // The whole output varies as much as this number of independent numbers does; 1 if all elements
+  // move together.
   double degrees = 1;
   // The result in float64; without bytes if it is not known.
   TensorData exact;

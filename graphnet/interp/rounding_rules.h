@@ -10,7 +10,7 @@
 
 namespace graphnet::interp {
 
-// What an operator does with numbers.
+// Says what an operator does with numbers.
 enum class RoundingKind : uint8_t {
   // It copies, selects, draws or makes them: its results are exact.
   kExact,

@@ -156,7 +156,7 @@ absl::StatusOr<std::vector<std::string>> ElementsAsText(const TensorData& data) 
 
 class Validation {
  public:
-  // What rounding can do to each output of the sample, by name.
+  // Says, for each output of the sample by name, what rounding can do to it.
   using Roundings = std::map<std::string, OutputRounding>;
 
   // `measure` is called once, if an output differs. If it fails, nothing is known of rounding.

@@ -102,7 +102,7 @@ def measure_case(case, name, arguments, known, add):
             add(what="pair", sample=name, dtype=case.dtype, kind=kind, **found)
     if not arguments.faults:
         return
-    # Of few elements, the error may be nearly 0 by chance; half a unit of the result is no error yet.
+    # The error of a few elements may be nearly 0 by chance. It counts as half a unit at least.
     least = [UNITS[case.dtype] / 2 * size for size in
              rms(judges.load(case.outputs), [x * 0 for x in judges.load(case.outputs)])]
     rounding = [max(error, half) for error, half in

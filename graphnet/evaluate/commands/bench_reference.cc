@@ -39,11 +39,6 @@ ReferenceEnvironment EnvironmentOfMachine(const BenchSettings& settings) {
   return environment;
 }
 
-std::string NameIn(const BenchRun& run, const std::string& path) {
-  const auto it = run.names.find(path);
-  return it != run.names.end() ? it->second : "";
-}
-
 // The eager side compared with itself, so that the interval shows how far its times vary.
 Log LogOfEager(const Reference& reference, const std::string& device) {
   Log log;
@@ -131,7 +126,7 @@ absl::Status SkipUnknown(BenchRun* run, Report* report) {
   Json skipped = Json::List();
   std::vector<std::string> kept;
   for (const std::string& path : run->samples) {
-    const ReferenceSample* const known = run->against->Find(path, NameIn(*run, path));
+    const ReferenceSample* const known = run->against->Find(path, run->NameOf(path));
     if (known != nullptr && known->failure.empty()) {
       kept.push_back(path);
       continue;
@@ -169,7 +164,7 @@ absl::StatusOr<std::vector<Log>> RecordedLogs(const BenchRun& run) {
     log.samples.clear();
     // Samples that do not run now are no change.
     for (const std::string& path : run.samples) {
-      const ReferenceSample* const known = reference.Find(path, NameIn(run, path));
+      const ReferenceSample* const known = reference.Find(path, run.NameOf(path));
       if (known == nullptr || !recorded.contains(known->path)) continue;
       log.samples.push_back(recorded.at(known->path));
       log.samples.back().path = path;

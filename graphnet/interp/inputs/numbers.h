@@ -54,6 +54,12 @@ inline Numbers NumbersOf(DType dtype) {
   }
 }
 
+// Returns whether elements are floating-point or complex numbers that can be read.
+inline bool HasFractions(DType dtype) {
+  const Numbers numbers = NumbersOf(dtype);
+  return numbers.read != nullptr && (IsFloatingPoint(dtype) || numbers.is_complex);
+}
+
 }  // namespace graphnet
 
 #endif  // GRAPHNET_INTERP_INPUTS_NUMBERS_H_

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "graphnet/interp/inputs/float16.h"
+
 // The loops below are compiled for newer processors, too, and the right one is taken at run time.
 #if defined(__x86_64__) && defined(__gnu_linux__)
 #define GRAPHNET_FOR_PROCESSORS __attribute__((target_clones("avx2", "default")))
@@ -35,20 +37,6 @@ inline bool IsWhole(float number) {
   return static_cast<float>(static_cast<int32_t>(small)) == small;
 }
 
-// The float of the same value; subnormal numbers do not matter here.
-inline float FromHalf(uint16_t bits) {
-  const uint32_t wide = ((bits & 0x7FFFU) << 13) + (112U << 23);
-  float value;
-  std::memcpy(&value, &wide, sizeof value);
-  return (bits & 0x7FFF) == 0 ? 0.0F : value;
-}
-inline float FromBFloat(uint16_t bits) {
-  const uint32_t wide = static_cast<uint32_t>(bits) << 16;
-  float value;
-  std::memcpy(&value, &wide, sizeof value);
-  return value;
-}
-
 // Moves a 16-bit float with `kMantissa` bits behind the point.
 template <int kMantissa>
 inline uint16_t Moved16(uint16_t bits, int32_t step, bool stays) {
@@ -59,6 +47,18 @@ inline uint16_t Moved16(uint16_t bits, int32_t step, bool stays) {
   stays |=
       magnitude < kSmallest || magnitude >= kInfinity || moved < kSmallest || moved >= kInfinity;
   return stays ? bits : static_cast<uint16_t>((bits & 0x8000) | moved);
+}
+
+// `to_float` returns the number that bits stand for.
+template <int kMantissa, typename ToFloat>
+inline void AddNoise16(uint16_t* bits, size_t count, uint32_t first, const Noise& noise,
+                       ToFloat to_float) {
+  const float reach = noise.units * kReach;
+  for (size_t i = 0; i < count; ++i) {
+    const int32_t step = Rounded(Draw(first + static_cast<uint32_t>(i), noise.seed) * reach);
+    const uint16_t old = bits[i];
+    bits[i] = Moved16<kMantissa>(old, step, noise.leaves_whole && IsWhole(to_float(old)));
+  }
 }
 
 // Stops early: most tensors have fractions among their first elements.
@@ -116,22 +116,12 @@ void AddNoiseF64(uint64_t* bits, size_t count, uint32_t first, const Noise& nois
 
 GRAPHNET_FOR_PROCESSORS
 void AddNoiseF16(uint16_t* bits, size_t count, uint32_t first, const Noise& noise) {
-  const float reach = noise.units * kReach;
-  for (size_t i = 0; i < count; ++i) {
-    const int32_t step = Rounded(Draw(first + static_cast<uint32_t>(i), noise.seed) * reach);
-    const uint16_t old = bits[i];
-    bits[i] = Moved16<10>(old, step, noise.leaves_whole && IsWhole(FromHalf(old)));
-  }
+  AddNoise16<10>(bits, count, first, noise, HalfToFloat);
 }
 
 GRAPHNET_FOR_PROCESSORS
 void AddNoiseBF16(uint16_t* bits, size_t count, uint32_t first, const Noise& noise) {
-  const float reach = noise.units * kReach;
-  for (size_t i = 0; i < count; ++i) {
-    const int32_t step = Rounded(Draw(first + static_cast<uint32_t>(i), noise.seed) * reach);
-    const uint16_t old = bits[i];
-    bits[i] = Moved16<7>(old, step, noise.leaves_whole && IsWhole(FromBFloat(old)));
-  }
+  AddNoise16<7>(bits, count, first, noise, BFloat16ToFloat);
 }
 
 bool AreWholeF32(const float* numbers, size_t count) { return AreAll(numbers, count, IsWhole); }
@@ -139,10 +129,10 @@ bool AreWholeF64(const double* numbers, size_t count) {
   return AreAll(numbers, count, [](double number) { return std::trunc(number) == number; });
 }
 bool AreWholeF16(const uint16_t* bits, size_t count) {
-  return AreAll(bits, count, [](uint16_t number) { return IsWhole(FromHalf(number)); });
+  return AreAll(bits, count, [](uint16_t number) { return IsWhole(HalfToFloat(number)); });
 }
 bool AreWholeBF16(const uint16_t* bits, size_t count) {
-  return AreAll(bits, count, [](uint16_t number) { return IsWhole(FromBFloat(number)); });
+  return AreAll(bits, count, [](uint16_t number) { return IsWhole(BFloat16ToFloat(number)); });
 }
 
 }  // namespace graphnet
