@@ -56,6 +56,13 @@ absl::StatusOr<std::vector<c10::IValue>> RepeatableRun::RunAgain(const RunOption
   return Run(options);
 }
 
+absl::StatusOr<PreparedRun> RepeatableRun::Release() && {
+  RETURN_IF_ERROR(Restore());
+  given_.clear();
+  kept_.clear();
+  return std::move(prepared_);
+}
+
 void RepeatableRun::Keep(const at::Tensor& tensor) {
   if (!tensor.defined() || !tensor.has_storage()) return;
   const at::Tensor memory = MemoryOf(tensor);

@@ -31,6 +31,9 @@ class RepeatableRun {
   // Restores and runs.
   absl::StatusOr<std::vector<c10::IValue>> RunAgain(const RunOptions& options);
 
+  // Restores, and returns what Make has taken.
+  absl::StatusOr<PreparedRun> Release() &&;
+
   const PreparedRun& prepared() const { return prepared_; }
   // The inputs of the last run.
   const std::vector<c10::IValue>& inputs() const { return given_; }

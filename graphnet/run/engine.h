@@ -23,6 +23,7 @@
 #include "graphnet/formats/torch_functions.h"
 #include "graphnet/interp/inputs/draw.h"
 #include "graphnet/interp/run_report.h"
+#include "graphnet/interp/stability.h"
 #include "graphnet/interp/value_statistics.h"
 #include "graphnet/ir/observed_values.h"
 #include "graphnet/ir/sample.h"
@@ -52,6 +53,9 @@ class ReadyProgram {
   virtual absl::Status Run(const std::function<absl::Status(const Node&)>& observer) = 0;
   // Runs the program, and measures each tensor when it is there, in the order of the run.
   virtual absl::StatusOr<std::vector<MeasuredValue>> Measure() = 0;
+  // Measures how many digits of each value of a graph survive rounding (interp/measure_stability.h),
+  // and restores its state. Unimplemented for an extracted program.
+  virtual absl::StatusOr<Stability> MeasureDigits() = 0;
   // Runs a graph and restores its state.
   virtual absl::Status WarmUp() = 0;
   // Returns the outputs of the last run: o0, o1, … in order.

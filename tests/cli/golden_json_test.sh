@@ -71,6 +71,7 @@ extract two.pt -o two --input 'f32[2,3]' --input int=2 --check
 extract two.pt --foretell
 run many
 run a.gn --profile
+run a.gn --stability
 run two
 run two.pt --backend nope --input 'f32[2,3]' --input int=2
 diff-run a.gn tanh.gn --table
@@ -80,7 +81,8 @@ reduce a.gn --command 'grep -q relu {}' -o small.gn
 new pass my-pass -o mine
 show nowhere
 """
-MASKED = {"seconds", "ms", "ready_ms", "median_ms", "compile_ms", "run_ms", "median_speedup", "log"}
+MASKED = {"seconds", "digits", "lost", "lost_here", "ms", "ready_ms", "median_ms", "compile_ms", "run_ms",
+          "median_speedup", "log"}
 
 
 def plain(value, name=""):

@@ -70,6 +70,8 @@ grep -q '<title>a.txt</title>' a.html || { echo "FAILED: html" >&2; exit 1; }
 grep -q '"columns":\["target","module","dtype","shape","min","max",' values.html || { echo "FAILED: values" >&2; exit 1; }
 "$graphnet" run in/a.txt --profile-by node --json | "$graphnet" show in/a.txt --data - -o values.html
 grep -q '"columns":\["ms","num_calls"\],"values":{"' values.html || { echo "FAILED: profile" >&2; exit 1; }
+"$graphnet" run in/a.txt --stability --csv | "$graphnet" show in/a.txt --data - -o values.html
+grep -q '"columns":\["target","module","dtype","digits","lost","lost_here"\]' values.html || { echo "FAILED: digits" >&2; exit 1; }
 "$graphnet" show in/a.txt --format model-explorer >a.json
 grep -q '^{"label":"a.txt","graphs":\[{"id":"a.txt","nodes":\[{"id":"0","label":"x"' a.json || { cat a.json; exit 1; }
 "$graphnet" show in/a.txt --format dot --around mul:0 | grep -c '^  n[0-9]* \[label' >out.txt
@@ -85,6 +87,35 @@ refused "in/a.txt: there is no node mull; did you mean mul?" --format svg --arou
 refused "--data is for pages: -o FILE.html" --format svg --data values.csv
 refused "--around and --depth are for pictures (--format svg|html|dot|model-explorer, or -o FILE.svg), --range and --module for pictures and text; to cut a sample, use graphnet subgraph" --depth 1
 
+
+# The digits that survive. What the program writes to does not change between the runs.
+cat >in/b.txt <<'EOF'
+graphnet.module 1
+
+attribute seen : f32[8]@cpu {mean = 0.0, std = 1.0}
+
+graph @forward(%x : f32[8]@cpu {mean = 0.0, std = 1.0}) {
+  %seen = get_attr seen
+  %count = .add_(%seen, 1.0)
+  %big = torch.add(%x, 10000.0)
+  %small = torch.sub(%big, 10000.0)
+  return (%small, %count)
+}
+end
+EOF
+"$graphnet" run in/b.txt -o once.safetensors >/dev/null
+"$graphnet" run in/b.txt --stability -o digits.safetensors >out.txt
+cmp once.safetensors digits.safetensors
+sed -i -E 's/ +[0-9]\.[0-9] +[0-9]\.[0-9] +[0-9]\.[0-9]$/  DIGITS/; s/itself: .*/itself/' out.txt
+expect "the digits" <<'EOF'
+o0  f32[8]
+o1  f32[8]
+node   target     dtype  digits  lost  lost here
+count  add_       f32  DIGITS
+big    torch.add  f32  DIGITS
+small  torch.sub  f32  DIGITS
+%small = torch.sub loses most digits itself
+EOF
 "$graphnet" stats in/a.txt | sed 's/[0-9.]* KiB in memory, [0-9]* bytes a node/SIZE/' >out.txt
 expect "stats" <<'EOF'
 in/a.txt

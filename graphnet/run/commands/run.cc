@@ -40,6 +40,7 @@
 #include "graphnet/ir/text/printer.h"
 #include "graphnet/run/commands/run_cached.h"
 #include "graphnet/run/commands/run_outputs.h"
+#include "graphnet/run/commands/stability_table.h"
 #include "graphnet/run/commands/value_table.h"
 #include "graphnet/run/engine.h"
 
@@ -57,7 +58,8 @@ struct RunFlags : CachedRunFlags {
   int64_t max_memory_mib = 0;
   CallKey profile = CallKey::kNone;
   CallKey stats = CallKey::kNone;
-  bool csv = false;  // with stats
+  CallKey stability = CallKey::kNone;
+  bool csv = false;  // with stats or stability
   bool trusts_files = false;
 };
 
@@ -141,7 +143,12 @@ absl::StatusOr<CommandResult> RunAndReport(const RunFlags& options, ReadyProgram
     RETURN_IF_ERROR(measured.status());
     AddValues(*measured, options.stats, "", /*has_paths=*/false, &values);
   }
-  for (int i = 0; i < options.repeat && options.stats == CallKey::kNone; ++i) {
+  Stability digits;
+  if (options.stability != CallKey::kNone) {
+    ASSIGN_OR_RETURN(digits, program.MeasureDigits());
+  }
+  const bool is_timed = options.stats == CallKey::kNone && options.stability == CallKey::kNone;
+  for (int i = 0; i < options.repeat && is_timed; ++i) {
     if (options.repeat > 1) progress.Say(absl::StrCat("running ", i + 1, "/", options.repeat));
     profile.Start();
     const Clock::time_point start = Clock::now();
@@ -154,9 +161,15 @@ absl::StatusOr<CommandResult> RunAndReport(const RunFlags& options, ReadyProgram
   RETURN_IF_ERROR(WriteOutputs(named, options.outputs));
   Report sample = std::move(ready.report);
   if (options.csv) {
+    if (options.stability != CallKey::kNone) values = StabilityTable(digits, options.stability);
     Report found;
     found.Say(absl::StripSuffix(values.ToCsv(), "\n"));
     return found;
+  }
+  if (options.stability != CallKey::kNone) {
+    sample.Append(OutputsReport(named));
+    AddStability(digits, options.stability, &sample);
+    return SamplesReport(options.in, std::move(sample));
   }
   if (options.stats != CallKey::kNone) {
     sample.Append(OutputsReport(named));
@@ -344,9 +357,9 @@ struct RanSample {
 absl::StatusOr<CommandResult> RunAll(const RunFlags& options, DrawOptions draw,
                                      const Engine& engine) {
   if (options.repeat > 1 || options.profile != CallKey::kNone || !options.outputs.empty() ||
-      !options.state.empty()) {
+      !options.state.empty() || options.stability != CallKey::kNone) {
     return absl::InvalidArgumentError(
-        "--repeat, --profile, --out and --state are for one sample, not for several");
+        "--repeat, --profile, --stability, --out and --state are for one sample, not for several");
   }
   ASSIGN_OR_RETURN(const std::vector<NamedInput> inputs, FindNamedInputs(options.samples));
   draw.max_bytes /= options.jobs;
@@ -400,8 +413,8 @@ absl::StatusOr<CommandResult> RunAll(const RunFlags& options, DrawOptions draw,
 }
 
 absl::StatusOr<CommandResult> RunGraphs(RunFlags options) {
-  if (options.csv && options.stats == CallKey::kNone)
-    return absl::InvalidArgumentError("--csv: it prints the values of --stats");
+  if (options.csv && options.stats == CallKey::kNone && options.stability == CallKey::kNone)
+    return absl::InvalidArgumentError("--csv: it prints the values of --stats or --stability");
   const bool is_one = IsOneSample(options.samples);
   if (is_one || (options.samples.list.empty() && options.samples.in.size() == 1))
     options.in = options.samples.in[0];
@@ -494,14 +507,25 @@ void DeclareRun(CommandLine& command) {
       .AddFlag(
           "--stats", [options] { options->stats = CallKey::kNode; }, "Same as --stats-by node")
       .Excludes(stats, "--profile-by", "--profile", "--repeat");
-  const Option csv =
-      command.AddFlag("--csv", &options->csv, "With --stats: print these values as CSV instead");
+  const Option stability =
+      command
+          .AddChoice("--stability-by", &options->stability, CallKeys(),
+                     "Print how many digits of each value survive rounding, and which value loses "
+                     "most itself, by target, node or module; runs the graph 17 times")
+          .Excludes(stats, "--stats", "--profile-by", "--profile", "--repeat", "--state");
+  command
+      .AddFlag(
+          "--stability", [options] { options->stability = CallKey::kNode; },
+          "Same as --stability-by node")
+      .Excludes(stability, stats, "--stats", "--profile-by", "--profile", "--repeat", "--state");
+  const Option csv = command.AddFlag(
+      "--csv", &options->csv, "With --stats or --stability: print these values as CSV instead");
   const Option backend =
       command.AddOption("--backend", &options->backend,
                         "Call a TorchScript archive through its captures, whose subgraphs this "
                         "compiler runs (graphnet backends lists the compilers)");
-  for (const char* other :
-       {"--state", "--device", "--compat", "--max-memory", "--profile-by", "--stats-by", "--stats"})
+  for (const char* other : {"--state", "--device", "--compat", "--max-memory", "--profile-by",
+                            "--stats-by", "--stats", "--stability-by", "--stability"})
     backend.Excludes(other);
   const Option cache =
       command
@@ -543,7 +567,7 @@ void DeclareRun(CommandLine& command) {
       command,
       absl::StrCat("samples with path and outputs, and for a single sample ms of each run, "
                    "median_ms, ready_ms, drawn_weights and profile; with --stats stats; with "
-                   "--backend calls "
+                   "--stability stability, most_sensitive and left_out; with --backend calls "
                    "and captures; ",
                    kWeightsMember))
       .Excludes(csv);

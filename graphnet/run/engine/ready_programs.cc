@@ -7,6 +7,7 @@
 #include "graphnet/extract/samples.h"
 #include "graphnet/extract/stitched_inputs.h"
 #include "graphnet/interp/measure.h"
+#include "graphnet/interp/measure_stability.h"
 #include "graphnet/interp/prepare.h"
 #include "graphnet/interp/repeatable_run.h"
 #include "graphnet/interp/tensors.h"
@@ -60,17 +61,21 @@ class ReadyGraph final : public ReadyProgram {
     return values;
   }
 
-  // Attributes that the run writes to are restored.
+  absl::StatusOr<Stability> MeasureDigits() override {
+    return Repeatedly<absl::StatusOr<Stability>>([this](RepeatableRun& run) {
+      bool is_first = true;
+      const auto again = [&](const RunOptions& how) -> absl::StatusOr<std::vector<c10::IValue>> {
+        ASSIGN_OR_RETURN(std::vector<c10::IValue> outputs, run.RunAgain(how));
+        if (std::exchange(is_first, false)) outputs_ = Copies(outputs);
+        return outputs;
+      };
+      return MeasureStability(again, seed_.value_or(0));
+    });
+  }
+
   absl::Status WarmUp() override {
-    std::vector<std::pair<at::Tensor, at::Tensor>> kept;
-    for (const auto& [name, tensor] : run_.attributes) {
-      if (!tensor.defined()) continue;
-      const at::Tensor memory = MemoryOf(tensor);
-      kept.emplace_back(memory, memory.clone());
-    }
-    RETURN_IF_ERROR(run_.executable->Run(Copies(run_.inputs), {.seed = seed_}).status());
-    for (auto& [memory, before] : kept) memory.copy_(before);
-    return absl::OkStatus();
+    return Repeatedly<absl::Status>(
+        [this](RepeatableRun& run) { return run.Run({.seed = seed_}).status(); });
   }
 
   absl::StatusOr<TensorValues> Outputs() const override { return NameOutputs(outputs_); }
@@ -86,7 +91,16 @@ class ReadyGraph final : public ReadyProgram {
   size_t num_instructions() const override { return run_.executable->num_instructions(); }
 
  private:
-  const PreparedRun run_;
+  // Calls `use` with a program that it may run again and again, and restores all that it writes to.
+  template <typename Result, typename Use>
+  Result Repeatedly(Use use) {
+    ASSIGN_OR_RETURN(RepeatableRun run, RepeatableRun::Make(std::move(run_)));
+    Result result = use(run);
+    ASSIGN_OR_RETURN(run_, std::move(run).Release());
+    return result;
+  }
+
+  PreparedRun run_;
   const std::optional<uint64_t> seed_;
   std::vector<c10::IValue> outputs_;
 };
@@ -107,6 +121,10 @@ class ReadyExtracted final : public ReadyProgram {
     std::vector<MeasuredValue> values;
     RETURN_IF_ERROR(RunWith(MeasuringInto(&values)));
     return values;
+  }
+  absl::StatusOr<Stability> MeasureDigits() override {
+    return absl::UnimplementedError(
+        "the digits of an extracted program are not measured; run its subgraphs");
   }
   absl::Status WarmUp() override { return absl::OkStatus(); }
   absl::StatusOr<TensorValues> Outputs() const override { return NameOutputs(outputs_); }
