@@ -34,6 +34,7 @@ class Refused(Exception):
 
 class Connection:
     def __init__(self, command, folder):
+        self.command = command
         # The marker is not in the text that is sent, which a terminal may echo.
         left, right = secrets.token_hex(8), secrets.token_hex(8)
         # It ends with its stream, as the far side must delete its folder first. Without the mark,
@@ -55,7 +56,7 @@ class Connection:
         while True:
             line = self.process.stdout.readline()
             if not line:
-                raise Lost(f"{command}: ended without an answer (code {self.process.wait()})")
+                raise self.ended()
             banner += len(line)
             if banner > MOST_BANNER_BYTES:
                 raise Refused("it prints and does not start a shell")
@@ -73,7 +74,12 @@ class Connection:
             self.process.stdin.write(data)
             self.process.stdin.flush()
         except OSError as error:
-            raise Lost(str(error)) from error
+            raise self.ended() from error
+
+    def ended(self):
+        """Returns the error of a command that reads or writes no more."""
+        self.end()
+        return Lost(f"{self.command}: ended without an answer (code {self.process.returncode})")
 
     def ask(self, verb, data=b"", **request):
         """Returns the answer and its bytes."""
