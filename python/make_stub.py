@@ -208,6 +208,7 @@ _validate_pieces -> str, pieces: Sequence[Sample]
 ReadyProgram.run -> dict[str, Tensor]
 ReadyProgram.state -> dict[str, Tensor]
 _prepare -> ReadyProgram, values: dict[str, Tensor]
+_explain -> list[tuple[str, float, int, str, str]], values: dict[str, Tensor], outputs: dict[str, Tensor]
 _arguments -> Any
 _with_shapes -> Sample, values: dict[str, Tensor]
 """

@@ -162,7 +162,8 @@ class Judge {
   double of_all_ = 0;
 };
 
-// Returns whether rounding explains a wrong answer, too: zeros everywhere, or one number.
+// Returns whether rounding explains a wrong answer, too: zeros everywhere, or one number. It is known to
+// explain an answer that differs.
 bool IsBlind(const Judge& judge) {
   if (judge.size() == 0) return false;
   double least = kInfinite;
@@ -172,7 +173,7 @@ bool IsBlind(const Judge& judge) {
     least = std::min(least, judge.Value(i));
     greatest = std::max(greatest, judge.Value(i));
   }
-  if (least == greatest && least == 0) return false;  // zeros are what is right
+  if (least == 0 && greatest == 0) return true;  // they have no digit
   if (judge.Compare([](size_t) { return 0.0; }).ratio <= 1) return true;
   const double middle = least / 2 + greatest / 2;
   return least < greatest && judge.Compare([=](size_t) { return middle; }).ratio <= 1;
@@ -251,12 +252,8 @@ RoundingFinding JudgeRounding(const OutputRounding& by, const TensorData& other)
   finding.ratio = result.ratio;
   finding.beyond = result.beyond;
   if (result.ratio == 0) return finding;  // 0 and -0, two nan
-  if (IsBlind(judge)) {
-    finding.verdict = RoundingVerdict::kBlind;
-    return finding;
-  }
   if (result.ratio <= 1) {
-    finding.verdict = RoundingVerdict::kRounding;
+    finding.verdict = IsBlind(judge) ? RoundingVerdict::kBlind : RoundingVerdict::kRounding;
     return finding;
   }
   finding.verdict = RoundingVerdict::kBeyond;

@@ -43,7 +43,7 @@ enum class RoundingVerdict : uint8_t {
   kEqual,      // in bits
   kRounding,   // rounding explains the difference
   kDecision,   // a decision within rounding fell otherwise, and rounding explains the rest
-  kBlind,      // rounding would explain a wrong answer, too
+  kBlind,      // rounding explains it, and would explain a wrong answer, too
   kBeyond,     // rounding does not explain it
   kOtherForm,  // other sizes, or another dtype
 };

@@ -15,8 +15,10 @@
 #include "graphnet/formats/pt2/tree_spec.h"
 #include "graphnet/formats/put_weights.h"
 #include "graphnet/interp/inputs/draw.h"
+#include "graphnet/interp/rounding.h"
 #include "graphnet/interp/run_report.h"
 #include "graphnet/run/engine.h"
+#include "graphnet/run/float64_outputs.h"
 #include "nanobind/stl/optional.h"
 #include "nanobind/stl/string.h"
 #include "nanobind/stl/unique_ptr.h"
@@ -141,6 +143,49 @@ nb::object WithShapes(const SampleObject& self, nb::dict given) {
   return MakeSample(std::move(copy), {}, /*is_verified=*/false);
 }
 
+// Says of each output of something else whether rounding explains its difference from the sample's own:
+// tuples of the verdict, ratio, beyond, decision, and all this as a text.
+nb::list Explain(const SampleObject& self, nb::dict given, nb::dict outputs, uint64_t seed) {
+  ModuleObject& object = self.get();
+  TensorValues values = ReadValues(std::move(given));
+  TensorValues others = ReadValues(std::move(outputs));
+  object.LetChangesPass();
+  object.RequireVerified();
+  auto borrowed = std::make_shared<BorrowedSamples>(std::vector<ModuleObject*>{&object});
+  const RunComparison compared = ValueOrRaise(LongCall(
+      Locks(object),
+      [borrowed, values = std::move(values), others = std::move(others),
+       seed]() mutable -> absl::StatusOr<RunComparison> {
+        ASSIGN_OR_RETURN(const Engine* engine, OpenEngine());
+        Sample* const sample = &borrowed->get()[0];
+        std::map<std::string, TensorData>& known = sample->weights;
+        for (auto& [name, data] : values) known[name] = std::move(data);
+        ASSIGN_OR_RETURN(TensorValues drawn, DrawInputs(*sample, {.seed = seed}));
+        CompareOptions options;
+        options.seed = seed;
+        options.explains = true;
+        absl::StatusOr<TensorValues> exact = Float64Outputs(*engine, *sample->module, drawn, seed);
+        if (exact.ok()) options.exact = *std::move(exact);
+        return engine->CompareRuns({sample->module.get(), std::move(drawn), {}},
+                                   {nullptr, std::move(others), {}}, options, "outputs");
+      }));
+  if (compared.outputs_a != compared.outputs_b) {
+    Raise(absl::InvalidArgumentError(absl::StrCat("the sample has ", compared.outputs_a,
+                                                  " outputs, and ", compared.outputs_b,
+                                                  " were given")));
+  }
+  nb::list made;
+  for (const OutputDifference& output : compared.outputs) {
+    RoundingFinding finding;
+    if (output.explained.has_value()) finding = *output.explained;
+    if (!output.explained.has_value() && !output.equal)
+      finding.verdict = RoundingVerdict::kOtherForm;
+    made.append(nb::make_tuple(std::string(RoundingVerdictName(finding.verdict)), finding.ratio,
+                               finding.beyond, finding.decision, finding.Text()));
+  }
+  return made;
+}
+
 // Returns the arguments of a program as nested lists and dicts, with the name of an input at each
 // leaf, or "" for a constant, which callers repeat. `next` is the number of the next leaf.
 nb::object StructureOf(const pt2::TreeSpec& spec, const std::vector<std::string>& names,
@@ -221,6 +266,8 @@ void BindRuns(nb::module_& m) {
       },
       nb::arg("sample"), nb::arg("values"), nb::arg("seed").none(), nb::arg("device"),
       nb::arg("requires_grad"));
+  m.def("_explain", Explain, nb::arg("sample"), nb::arg("values"), nb::arg("outputs"),
+        nb::arg("seed"));
   m.def("_arguments", Arguments, nb::arg("sample"));
   m.def("_with_shapes", WithShapes, nb::arg("sample"), nb::arg("values"));
   m.def(

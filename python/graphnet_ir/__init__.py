@@ -50,6 +50,7 @@ from graphnet_ir.loading import load_samples
 from graphnet_ir.pieces import Decomposition, Validation, compose, decompose, load_pieces, validate
 from graphnet_ir.ranges import Recurrence, Recurring, recurring
 from graphnet_ir.rewriting import OptResult, opt, register_pass, rewrite
+from graphnet_ir.rounding import RoundingFinding, explain
 from graphnet_ir.running import prepare, run, set_num_threads, shapes
 from graphnet_ir.verbs import add_to_samples
 from graphnet_ir.viewing import Page, viz
@@ -119,6 +120,7 @@ __all__ = [
     "Recurrence",
     "Recurring",
     "Report",
+    "RoundingFinding",
     "Sample",
     "Scores",
     "SymExpr",
@@ -137,6 +139,7 @@ __all__ = [
     "decompose",
     "diff",
     "differentiate",
+    "explain",
     "find_matches",
     "find_samples",
     "folder_files",

@@ -15,6 +15,7 @@ from graphnet_ir.identity import diff
 from graphnet_ir.pieces import decompose
 from graphnet_ir.report import Report
 from graphnet_ir.rewriting import PassFunction, opt, rewrite
+from graphnet_ir.rounding import explain
 from graphnet_ir.running import as_tensor, prepare, run, shapes
 
 
@@ -22,6 +23,7 @@ class Verbs:
     """The methods that graphnet_ir adds to Sample: its functions that take a sample first."""
 
     decompose = decompose  # graphnet_ir.decompose of the sample
+    explain = explain  # graphnet_ir.explain of the sample
     diff = diff  # graphnet_ir.diff of the sample
     prepare = prepare  # graphnet_ir.prepare of the sample
     run = run  # graphnet_ir.run of the sample

@@ -231,6 +231,11 @@ TEST(JudgeRoundingTest, CallsBlindWhatExplainsZeros) {
   by.spread = Floats({5, 5, 5});
   by.degrees = 3;
   EXPECT_EQ(JudgeRounding(by, Floats({1, 2, 4})).verdict, RoundingVerdict::kBlind);
+  EXPECT_EQ(JudgeRounding(by, Floats({1, 2, 4000})).verdict, RoundingVerdict::kBeyond);
+  OutputRounding zeros = by;
+  zeros.value = Floats({0, 0, 0});
+  EXPECT_EQ(JudgeRounding(zeros, Floats({0, 0, 1})).verdict, RoundingVerdict::kBlind);
+  EXPECT_EQ(JudgeRounding(zeros, Floats({0, 0, 4000})).verdict, RoundingVerdict::kBeyond);
   EXPECT_EQ(JudgeRounding(by, Floats({1, 2, 3})).verdict, RoundingVerdict::kEqual);
   by.spread = Floats({1e-6F, 1e-6F, 1e-6F});
   EXPECT_EQ(JudgeRounding(by, Floats({1, 2, 3.000001F})).verdict, RoundingVerdict::kRounding);
