@@ -48,6 +48,7 @@ void Fail(Outcome outcome, const absl::Status& status, AbRun* ab_run) {
   ab_run->reason = std::string(status.message());
   ab_run->outputs.clear();
   ab_run->compiled_dtypes.clear();
+  ab_run->compared.clear();
   ab_run->trials = {};
   ab_run->speedup = {};
   ab_run->device_trials.clear();
@@ -66,14 +67,17 @@ int Closeness(const std::vector<OutputComparison>& outputs) {
   return close;
 }
 
-// Takes the verdict of a later run if it is worse than the one so far.
-void TakeIfWorse(OutputsVerdict verdict, const std::string& when, AbRun* ab_run) {
+// Takes the verdict of a later run if it is worse than the one so far. `compared` is its file, if it is
+// one on the first inputs.
+void TakeIfWorse(OutputsVerdict verdict, const std::string& when, const std::string& compared,
+                 AbRun* ab_run) {
   const bool is_worse = ab_run->status == Outcome::kCorrect &&
                         (verdict.status != Outcome::kCorrect ||
                          Closeness(verdict.outputs) < Closeness(ab_run->outputs));
   if (!is_worse) return;
   ab_run->status = verdict.status;
   ab_run->outputs = std::move(verdict.outputs);
+  ab_run->compared = compared;
   ab_run->reason = absl::StrCat(when, verdict.reason.empty() ? "" : ": ", verdict.reason);
 }
 
@@ -139,17 +143,19 @@ void EagerSide::Run(BackendProcess* compiled, const PrepareRequest& request, AbR
                 prepared, ab_run);
   }
 
+  const std::string first = JoinPath(compiled->folder(), "first.safetensors");
   const std::string file = JoinPath(compiled->folder(), "compiled.safetensors");
-  const absl::StatusOr<std::string> proof = worker.Run(inputs_.files.front(), file, options_.seed);
+  const absl::StatusOr<std::string> proof = worker.Run(inputs_.files.front(), first, options_.seed);
   if (!proof.ok()) return FailRun(proof.status(), ab_run);
   ab_run->proof = *proof;
-  const absl::StatusOr<Outputs> outputs = ReadOutputs(file);
+  const absl::StatusOr<Outputs> outputs = ReadOutputs(first);
   if (!outputs.ok()) return FailRun(outputs.status(), ab_run);
   ab_run->compiled_dtypes = DTypesOf(*outputs);
   OutputsVerdict verdict = CompareOutputs(outputs_, *outputs);
   ab_run->status = verdict.status;
   ab_run->reason = std::move(verdict.reason);
   ab_run->outputs = std::move(verdict.outputs);
+  ab_run->compared = first;
 
   for (int timing = 0; timing < kTimings; ++timing) {
     ByMeasure<PairedTrials> trials;
@@ -211,7 +217,7 @@ absl::Status EagerSide::MeasureBlocks(Worker& compiled, const std::string& outpu
       return actual.status();
     }
     if (!is_fresh) {
-      TakeIfWorse(CompareOutputs(outputs_, *actual), "wrong in a later run", ab_run);
+      TakeIfWorse(CompareOutputs(outputs_, *actual), "wrong in a later run", outputs, ab_run);
       continue;
     }
     const absl::StatusOr<Outputs> expected = ReadOutputs(OutputsFile());
@@ -219,7 +225,7 @@ absl::Status EagerSide::MeasureBlocks(Worker& compiled, const std::string& outpu
       Fail(Outcome::kEagerFail, expected.status(), ab_run);
       return expected.status();
     }
-    TakeIfWorse(CompareOutputs(*expected, *actual), "wrong on other inputs", ab_run);
+    TakeIfWorse(CompareOutputs(*expected, *actual), "wrong on other inputs", "", ab_run);
   }
   *trials = TrialsByMeasure(eager_times, compiled_times);
   if (!recalled_.has_value()) return absl::OkStatus();

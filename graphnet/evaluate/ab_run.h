@@ -41,6 +41,9 @@ struct AbRun {
   bool is_loaded = true;  // false: the sample could not be read, so neither side ran
   std::vector<std::string> compiled_dtypes;
   std::vector<OutputComparison> outputs;
+  // The file of the outputs that were compared on the first inputs; empty if there are none, or if
+  // those on other inputs are worse.
+  std::string compared;
   std::string proof;
   double prepare_ms = 0;
   PairedTrials trials;  // by the wall clock

@@ -66,6 +66,7 @@ Json JsonOf(const BenchSettings& settings) {
                        {"threads", settings.threads},
                        {"fresh_inputs", settings.fresh_inputs},
                        {"oracle", settings.oracle},
+                       {"derives_tolerance", settings.derives_tolerance},
                        {"exec", settings.exec},
                        {"exec_reads", FormName(settings.exec_reads)},
                        {"against", settings.against},
@@ -121,6 +122,7 @@ absl::StatusOr<BenchSettings> SettingsOf(const std::string& folder) {
   }
   // Earlier versions did not have these.
   settings.oracle = json.Get<bool>("oracle").value_or(false);
+  settings.derives_tolerance = json.Get<bool>("derives_tolerance").value_or(false);
   settings.list = json.Get<std::string>("list").value_or("");
   settings.threads = json.Get<int>("threads").value_or(0);
   settings.against = json.Get<std::string>("against").value_or("");

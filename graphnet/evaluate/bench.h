@@ -36,7 +36,9 @@ struct BenchSettings {
   bool fresh_inputs = false;
   int threads = 0;      // of an operator; 0: as each side chooses
   bool oracle = false;  // ask which side is wrong where they differ (bench_oracle.h)
-  std::string exec;     // command of backend exec
+  bool derives_tolerance =
+      false;         // ask whether rounding explains how they differ (bench_rounding.h)
+  std::string exec;  // command of backend exec
   ProgramForm exec_reads = ProgramForm::kPt2;
   std::string on;       // WorkerHost::on
   std::string against;  // the folder of a reference; empty if the eager side runs

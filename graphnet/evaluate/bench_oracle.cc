@@ -19,22 +19,11 @@
 #include "graphnet/decompose/regions.h"
 #include "graphnet/evaluate/bench_sample.h"
 #include "graphnet/evaluate/reduce.h"
-#include "graphnet/facts/memory/effects.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/interp/inputs/scale_weights.h"
 
 namespace graphnet {
 namespace {
-
-bool DrawsRandomNumbers(const Module& module) {
-  const Effects effects(module);
-  for (const Graph* graph : module.graphs()) {
-    for (const Node* node : graph->nodes()) {
-      if (effects.Of(*node).is_random) return true;
-    }
-  }
-  return false;
-}
 
 // Returns the path of a sample below another folder; ".." cannot lead out of it.
 std::string PathBelowFolder(const std::string& folder, const std::string& path) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "graphnet/base/shell_word.h"
@@ -16,12 +17,14 @@ namespace {
 // The sums over a backend's samples.
 struct Totals {
   std::map<Outcome, size_t> outcomes;
-  std::vector<double> speedups;  // of the correct samples, sorted
+  std::vector<double> speedups;                // of the correct samples, sorted
+  std::map<RoundingVerdict, size_t> rounding;  // of the samples with a verdict
   size_t unsteady = 0;
 
   explicit Totals(const BackendResults& results) {
     for (const auto& [path, sample] : results.samples) {
       ++outcomes[sample.outcome];
+      if (sample.rounding.has_value()) ++rounding[*sample.rounding];
       if (sample.outcome == Outcome::kCorrect) speedups.push_back(sample.speedup);
       unsteady += sample.fluctuates ? 1 : 0;
     }
@@ -45,6 +48,13 @@ Report ReportOf(const std::vector<BackendResults>& all) {
       {"backend", "backend"}, {"log"}, {"samples", "samples"}, {"outcomes"}, {"", "correct"}};
   for (const auto& [outcome, count] : seen)
     table.AddColumn({"", std::string(OutcomeName(outcome))});
+  const bool has_rounding =
+      absl::c_any_of(totals, [](const Totals& one) { return !one.rounding.empty(); });
+  if (has_rounding) {
+    table.AddColumn({"rounding", ""});
+    table.AddColumn({"", "explained"});
+    table.AddColumn({"", "not explained"});
+  }
   table.AddColumn({"unsteady", "unsteady"});
   table.AddColumn({"median_speedup", "median speedup"});
   std::string logs;
@@ -58,6 +68,19 @@ Report ReportOf(const std::vector<BackendResults>& all) {
     std::vector<Cell> row = {all[i].backend, all[i].log, all[i].samples.size(), std::move(outcomes),
                              count(Outcome::kCorrect)};
     for (const auto& [outcome, unused] : seen) row.emplace_back(count(outcome));
+    if (has_rounding) {
+      Json verdicts = Json::Object();
+      size_t explained = 0;
+      size_t judged = 0;
+      for (const auto& [verdict, count_of] : totals[i].rounding) {
+        verdicts[RoundingVerdictName(verdict)] = count_of;
+        judged += count_of;
+        explained += IsExplained(verdict) ? count_of : 0;
+      }
+      row.emplace_back(std::move(verdicts));
+      row.emplace_back(explained);
+      row.emplace_back(judged - explained);
+    }
     row.emplace_back(totals[i].unsteady);
     const double speedup = totals[i].MedianSpeedup();
     row.push_back(totals[i].speedups.empty() ? Cell(Json()).As("-")

@@ -148,6 +148,14 @@ std::vector<Argument> OutputsOf(const Graph& graph) {
 
 }  // namespace
 
+bool DrawsRandomNumbers(const Module& module) {
+  const Effects effects(module);
+  return absl::c_any_of(module.graphs(), [&](const Graph* graph) {
+    return absl::c_any_of(graph->nodes(),
+                          [&](const Node* node) { return effects.Of(*node).is_random; });
+  });
+}
+
 absl::StatusOr<std::unique_ptr<BenchSample>> BenchSample::Load(const std::string& path,
                                                                const std::string& folder,
                                                                const BenchSampleOptions& options) {
@@ -160,6 +168,7 @@ absl::StatusOr<std::unique_ptr<BenchSample>> BenchSample::Load(const std::string
   if (sample.module->main() == nullptr)
     return absl::InvalidArgumentError("the sample has no graph");
   made->model_ = ModelName(sample, path);
+  made->is_random_ = DrawsRandomNumbers(*sample.module);
   RETURN_IF_ERROR(DescribeInputs({}, options.seed, &sample));
   RETURN_IF_ERROR(CheckKnown(sample));
   if (options.scale_weights) {

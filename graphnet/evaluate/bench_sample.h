@@ -59,6 +59,8 @@ class BenchSample {
   std::vector<BlindOutput> BlindAmong(const Outputs& outputs) const;
   // Returns the number of weights that are drawn otherwise than by GraphNet's rule.
   size_t num_scaled() const { return num_scaled_; }
+  // True if it draws random numbers, which are others in float64.
+  bool is_random() const { return is_random_; }
   // Returns the request for a worker that reads this form, and writes the program at the first
   // call. The error says why the sample cannot be written in that form.
   absl::StatusOr<PrepareRequest> RequestFor(ProgramForm form);
@@ -94,6 +96,7 @@ class BenchSample {
   std::vector<std::string> files_;
   std::vector<OutputForm> forms_;  // of the outputs, and of the inputs that are written to
   size_t num_scaled_ = 0;
+  bool is_random_ = false;
   SampleDigests digests_;
   std::string weights_;
   PrepareRequest request_;  // the part that all forms have in common
@@ -101,6 +104,9 @@ class BenchSample {
   // The arguments of kMlir and of kPaddle after the inputs.
   std::array<std::vector<std::string>, kNumProgramForms> constants_;
 };
+
+// Returns whether a program draws random numbers.
+bool DrawsRandomNumbers(const Module& module);
 
 }  // namespace graphnet
 

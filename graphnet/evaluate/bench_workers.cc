@@ -157,6 +157,12 @@ BenchWorkers::BenchWorkers(const BenchRun& run, const std::vector<Backend>& back
   if (run.settings.oracle) {
     oracle_ = std::make_unique<BenchOracle>(run, &nope_, host, limits, JoinPath(folder_, "oracle"));
   }
+  if (run.settings.derives_tolerance) {
+    WorkerHost here = host;
+    here.on.clear();
+    rounding_ =
+        std::make_unique<BenchRounding>(run, &nope_, here, limits, JoinPath(folder_, "rounding"));
+  }
 }
 
 absl::Status BenchWorkers::Start() {
@@ -251,6 +257,10 @@ absl::Status BenchWorkers::Run(
     if (ab_run.status == Outcome::kCorrect) result.blind = blind;
     if (ready.ok() && ab_run.status != Outcome::kEagerFail)
       result.eager_dtypes = DTypesOf(eager.outputs());
+    const bool has_numbers =
+        ab_run.status == Outcome::kCorrect || ab_run.status == Outcome::kNotFinite;
+    if (rounding_ != nullptr && has_numbers)
+      result.rounding = rounding_->Judge(**sample, eager.outputs(), ab_run);
     if (oracle_ != nullptr && Differs(result))
       outcome.oracle = oracle_->Find(path, (*sample)->num_scaled() > 0, processes_[i].get());
     if (run_.record != nullptr)

@@ -15,6 +15,7 @@
 #include "graphnet/evaluate/backend_table.h"
 #include "graphnet/evaluate/bench.h"
 #include "graphnet/evaluate/bench_oracle.h"
+#include "graphnet/evaluate/bench_rounding.h"
 #include "graphnet/evaluate/bench_sample.h"
 #include "graphnet/evaluate/oracle.h"
 #include "graphnet/evaluate/reference.h"
@@ -56,6 +57,8 @@ class BenchWorkers {
   std::unique_ptr<BackendProcess> eager_;
   std::vector<std::unique_ptr<BackendProcess>> processes_;
   std::unique_ptr<BenchOracle> oracle_;  // null unless BenchSettings::oracle is set
+  // Null unless BenchSettings::derives_tolerance is set.
+  std::unique_ptr<BenchRounding> rounding_;
 };
 
 }  // namespace graphnet

@@ -37,6 +37,34 @@ std::vector<FailureClass> FailuresOf(const std::vector<LoggedSample>& samples) {
 
 }  // namespace
 
+std::optional<DerivedScore> ScoreDerived(const std::vector<LoggedSample>& samples,
+                                         const ScoreOptions& options) {
+  const Contribution contribution(options);
+  DerivedScore made;
+  double sum = 0;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const LoggedSample& sample = samples[i];
+    const bool is_known = sample.rounding.has_value() && sample.rounding->verdict.has_value();
+    const bool was_right = sample.IsCorrect(kCustomaryToleranceLevel);
+    bool is_right = was_right;
+    if (is_known) {
+      ++made.judged;
+      const RoundingVerdict verdict = *sample.rounding->verdict;
+      if (verdict == RoundingVerdict::kBlind) {
+        ++made.blind;
+        continue;
+      }
+      is_right = IsExplained(verdict) && sample.speedup > 0;
+      if (is_right != was_right) made.changes.push_back({i, is_right});
+    }
+    sum += is_right ? contribution.OfSpeedup(sample.speedup) : std::log(options.b);
+  }
+  if (made.judged == 0) return std::nullopt;
+  const size_t counted = samples.size() - made.blind;
+  made.es = counted == 0 ? 1 : std::exp(sum / static_cast<double>(counted));
+  return made;
+}
+
 absl::StatusOr<Curve> MakeCurve(Log log, const ScoreOptions& options) {
   Curve curve;
   curve.log = std::move(log);
@@ -57,6 +85,7 @@ absl::StatusOr<Curve> MakeCurve(Log log, const ScoreOptions& options) {
   curve.movers = MostInfluential(samples, options, curve.scores, kMovers);
   std::erase_if(curve.movers, [](const Influence& i) { return std::abs(i.change) < kLeastChange; });
   curve.failures = FailuresOf(samples);
+  curve.derived = ScoreDerived(samples, options);
   return curve;
 }
 

@@ -24,13 +24,32 @@ struct FailureClass {
   static constexpr size_t kMaxReasons = 10;
 };
 
+// The score of a log whose samples are right if rounding explains their differences, each by a tolerance of
+// its own (bench --tolerance derived). A sample without that verdict is right if it is at t = -5. Samples of
+// which rounding would explain a wrong answer, too, do not count.
+struct DerivedScore {
+  double es = 1;      // no failure is forgiven
+  size_t judged = 0;  // samples with a verdict
+  size_t blind = 0;   // samples that do not count
+  // A sample that is right by one of the two and not by the other.
+  struct Change {
+    size_t sample = 0;
+    bool is_right = false;  // by its derived tolerance
+  };
+  std::vector<Change> changes;  // from t = -5
+};
+// Returns nullopt if no sample has a verdict.
+std::optional<DerivedScore> ScoreDerived(const std::vector<LoggedSample>& samples,
+                                         const ScoreOptions& options);
+
 // A log with everything that plots and reports show of it.
 struct Curve {
   Log log;
   Scores scores;
   // The scores of the samples that are not blind; nullopt if none or all are blind.
   std::optional<Scores> sighted;
-  size_t blind = 0;                    // samples of which a wrong answer would have been right
+  size_t blind = 0;  // samples of which a wrong answer would have been right
+  std::optional<DerivedScore> derived;
   std::vector<Influence> movers;       // the ten most influential samples
   std::vector<FailureClass> failures;  // at t = 1, in the order of Outcome
 };

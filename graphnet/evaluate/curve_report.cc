@@ -105,6 +105,32 @@ Report SightedReport(const Scores& scores) {
   return report;
 }
 
+// Reports the score by derived tolerances, and which samples it calls otherwise.
+Report DerivedReport(const DerivedScore& derived, const std::vector<LoggedSample>& samples) {
+  Report report;
+  report.Add("ES", derived.es);
+  report.Add("judged", derived.judged);
+  report.Add("blind", derived.blind);
+  report.Say(absl::StrCat(
+      "ES(derived) ", Figure(derived.es), ": of ", derived.judged,
+      " samples, rounding says whether they are right",
+      derived.blind == 0 ? ""
+                         : absl::StrCat("; ", derived.blind, " prove nothing and do not count"),
+      "; ", derived.changes.size(), " are otherwise than at t = ", kCustomaryToleranceLevel));
+  Table changes = {{"path"}, {"line"}, {"right"}, {"t"}, {"why"}};
+  for (size_t i = 0; i < derived.changes.size(); ++i) {
+    const LoggedSample& sample = samples[derived.changes[i].sample];
+    const SampleRounding& rounding = *sample.rounding;
+    changes.Add({sample.path, sample.line, derived.changes[i].is_right,
+                 rounding.level.has_value() ? Cell(*rounding.level) : Cell(), rounding.text});
+    if (i >= kShownMovers) continue;
+    report.Say(absl::StrCat("  ", derived.changes[i].is_right ? "right" : "wrong", "  ",
+                            Printable(sample.path, kShownBytes), ", ", DescribeRounding(rounding)));
+  }
+  report.Add("changes", std::move(changes));
+  return report;
+}
+
 }  // namespace
 
 Report ReportOf(const Curve& curve, const ScoreOptions& options) {
@@ -151,6 +177,7 @@ Report ReportOf(const Curve& curve, const ScoreOptions& options) {
   report.Say(absl::StrCat("aggregated score ", Figure(scores.aggregated), " ",
                           Bracketed(scores.aggregated_interval)));
   if (curve.sighted.has_value()) report.Add("sighted", SightedReport(*curve.sighted));
+  if (curve.derived.has_value()) report.Add("derived", DerivedReport(*curve.derived, samples));
   Report failures;
   if (!curve.failures.empty()) failures.Say("failures at t = 1:");
   for (const FailureClass& failure : curve.failures) {

@@ -50,6 +50,7 @@ LoggedSample Condense(const SampleResult& result, size_t line, absl::string_view
   }
   sample.reason = result.reason;
   sample.is_blind = !result.blind.empty();
+  sample.rounding = result.rounding;
   if (sample.is_blind && sample.reason.empty()) sample.reason = DescribeBlind(result.blind);
   for (const OutputComparison& output : result.outputs) {
     sample.max_diff = std::max(sample.max_diff, output.max_diff);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,7 @@ struct LoggedSample {
   double max_diff = 0;    // of all outputs
   std::string reason;     // of a failure, or which wrong answers pass
   bool is_blind = false;  // a wrong answer would have been right at t = -5
+  std::optional<SampleRounding> rounding;
 
   // True if all numbers are right at tolerance t.
   bool IsCorrect(int t) const { return (correct_levels >> (t - kMinToleranceLevel) & 1) != 0; }

@@ -96,6 +96,7 @@ class SampleLines {
     result_.compiled_dtypes.clear();
     result_.outputs.clear();
     result_.blind.clear();
+    result_.rounding.reset();
     result_.eager_times.clear();
     result_.compiled_times.clear();
     result_.speedups.clear();
@@ -172,6 +173,8 @@ class SampleLines {
       failure_ = absl::StripSuffix(absl::StripAsciiWhitespace(rest), "]");
     } else if (absl::ConsumePrefix(&rest, "Blind] ")) {
       AddBlind(rest, number);
+    } else if (absl::ConsumePrefix(&rest, "Rounding] ")) {
+      AddRounding(rest, number);
     } else if (absl::ConsumePrefix(&rest, "Status] ")) {
       AddStatus(rest, number);
     } else {
@@ -278,6 +281,24 @@ class SampleLines {
     result_.blind.push_back(std::move(blind));
   }
 
+  // Adds "rounding from t = -6: rounding: 0.8 of what rounding explains".
+  void AddRounding(absl::string_view rest, size_t number) {
+    const size_t colon = std::min(rest.find(": "), rest.size());
+    const std::vector<absl::string_view> words = absl::StrSplit(rest.substr(0, colon), ' ');
+    SampleRounding rounding;
+    rounding.verdict = RoundingVerdictOfName(words[0]);
+    int level = 0;
+    const bool has_level = words.size() == 5 && absl::SimpleAtoi(words[4], &level);
+    if (colon == rest.size() || (!rounding.verdict.has_value() && words[0] != kUnknownRounding) ||
+        (words.size() > 1 && !has_level)) {
+      return Note(LogOddity::kBadValue, number);
+    }
+    if (has_level) rounding.level = level;
+    rounding.text = Printable(
+        absl::StripAsciiWhitespace(rest.substr(std::min(colon + 2, rest.size()))), kMaxReasonBytes);
+    result_.rounding = std::move(rounding);
+  }
+
   void AddStatus(absl::string_view rest, size_t number) {
     const size_t colon = std::min(rest.find(": "), rest.size());
     const auto outcome = OutcomeOfName(absl::StripAsciiWhitespace(rest.substr(0, colon)));
@@ -372,8 +393,8 @@ class SampleLines {
 size_t FindProcessing(absl::string_view line) {
   // The text after another tag may contain anything.
   static constexpr absl::string_view kOthers[] = {
-      "[Correctness]", "[Config] ", "[Datatype]",   "[DataType]", "[Shape]",  "[Performance]",
-      "[Speedup]",     "[Result]",  "[Fail due to", "[Blind] ",   "[Status] "};
+      "[Correctness]", "[Config] ", "[Datatype]",   "[DataType]", "[Shape]",     "[Performance]",
+      "[Speedup]",     "[Result]",  "[Fail due to", "[Blind] ",   "[Rounding] ", "[Status] "};
   for (size_t at = Find(line, '[', 0); at != absl::string_view::npos;
        at = Find(line, '[', at + 1)) {
     const absl::string_view rest = line.substr(at);
@@ -399,6 +420,7 @@ bool IsCut(absl::string_view line, absl::string_view prompt, size_t outputs) {
   if (absl::ConsumePrefix(&line, "[Status] ")) {
     return !OutcomeOfName(line.substr(0, line.find(':'))).has_value();
   }
+  if (absl::StartsWith(line, "[Rounding] ")) return !absl::StrContains(line, ": ");
   const size_t end = line.find("]: ");
   if (absl::StartsWith(line, "[Correctness]")) {
     return end == absl::string_view::npos || CountWords(line.substr(end + 3)) < outputs;

@@ -98,6 +98,15 @@ class LogWriter {
       const BlindOutput& blind = result_.blind[i];
       Line("[Blind] ", absl::StrCat(blind.output, " from t = ", blind.from_t, ": ", blind.answer));
     }
+    if (result_.rounding.has_value()) {
+      const SampleRounding& rounding = *result_.rounding;
+      Line("[Rounding] ",
+           absl::StrCat(
+               rounding.verdict.has_value() ? RoundingVerdictName(*rounding.verdict)
+                                            : kUnknownRounding,
+               rounding.level.has_value() ? absl::StrCat(" from t = ", *rounding.level) : "", ": ",
+               rounding.text));
+    }
     Line("[Status] ", absl::StrCat(OutcomeName(result_.Verdict()),
                                    result_.reason.empty() ? "" : ": ", result_.reason));
     if (!result_.eager_times.empty()) {

@@ -66,6 +66,16 @@ function showCurve() {
     parts.push(make('p', 'bad', `${curve.blind} of ${curve.samples.length} samples are blind: ` +
         `a wrong answer, such as zeros, would have passed at t = −5; ${without}.`));
   }
+  if (curve.derived !== undefined) {
+    const d = curve.derived;
+    const blind = d.blind === 0 ? '' : ` ${d.blind} of them prove nothing, as rounding is as large as their results, and do not count.`;
+    parts.push(make('p', '', `ES(derived) is ${number(d.es)}: of ${d.judged} samples, the rounding of the sample itself ` +
+        `says whether the result is right, and no failure is forgiven.${blind}`));
+    if (d.changes.length > 0) {
+      parts.push(make('div', 'wide', table(make('table'), ['otherwise than at t = −5', 'by rounding', 'why'],
+          d.changes.map(([i, how, why]) => [curve.samples[i][0], how, why]), [])));
+    }
+  }
   const sighted = new Map((curve.sighted?.levels ?? []).map(([t, s, es]) => [t, [number(s), number(es)]]));
   const levels = table(make('table'),
       ['t', ...(curve.sighted === null ? [] : ['S without blind', 'ES without blind']), 'S(t)', '95 %', 'ES(t)', '95 %', 'correct', 'slower', 'α', 'β', 'λ', 'η', 'γ', 'S from these', 'ES from these'],

@@ -83,6 +83,18 @@ Json JsonOf(const Curve& curve, size_t i) {
     for (const LevelScores& level : curve.sighted->levels)
       scores_of.push_back(Json::List({level.t, Json::Rounded(level.s), Json::Rounded(level.es)}));
   }
+  if (curve.derived.has_value()) {
+    Json& derived = json["derived"];
+    derived["es"] = Json::Rounded(curve.derived->es);
+    derived["judged"] = curve.derived->judged;
+    derived["blind"] = curve.derived->blind;
+    Json& changes = derived["changes"] = Json::List();
+    for (const DerivedScore::Change& change : curve.derived->changes) {
+      const LoggedSample& sample = curve.log.samples[change.sample];
+      changes.push_back(Json::List({change.sample, change.is_right ? "right" : "wrong",
+                                    DescribeRounding(*sample.rounding)}));
+    }
+  }
   Json& failures = json["failures"] = Json::List();
   for (const FailureClass& failure : curve.failures) {
     Json reasons = Json::List();

@@ -94,6 +94,14 @@ Json LineOf(const SampleResult& result, const AbRun& ab_run, const OracleFinding
     line["blind"].push_back(Json::Object(
         {{"output", blind.output}, {"from_t", blind.from_t}, {"answer", blind.answer}}));
   }
+  if (result.rounding.has_value()) {
+    const SampleRounding& rounding = *result.rounding;
+    Json& object = line["rounding"];
+    object["verdict"] =
+        rounding.verdict.has_value() ? Json(RoundingVerdictName(*rounding.verdict)) : Json();
+    object["text"] = rounding.text;
+    if (rounding.level.has_value()) object["t"] = *rounding.level;
+  }
   for (const auto& [key, value] : result.config) {
     if (key == kDrawingKey) line["drawing"] = value;
   }
@@ -152,6 +160,10 @@ std::optional<KnownLine> ReadLine(absl::string_view text) {
   summary.speedup = line.Get<double>("speedup").value_or(summary.speedup);
   summary.fluctuates = line.Get<bool>("fluctuates").value_or(summary.fluctuates);
   summary.is_loaded = line.Get<bool>("loaded").value_or(summary.is_loaded);
+  if (const Json* const rounding = line.Find("rounding"); rounding != nullptr) {
+    summary.rounding =
+        RoundingVerdictOfName(rounding->Get<std::string>("verdict").value_or(std::string()));
+  }
   return known;
 }
 
@@ -213,6 +225,7 @@ absl::Status ResultLog::Add(const SampleResult& result, const AbRun& ab_run,
   summary.speedup = ab_run.speedup.speedup;
   summary.fluctuates = ab_run.fluctuates;
   summary.is_loaded = ab_run.is_loaded;
+  if (result.rounding.has_value()) summary.rounding = result.rounding->verdict;
   results_[result.path] = summary;
   return absl::OkStatus();
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,16 @@ struct ResultSummary {
   bool fluctuates = false;
   bool is_loaded = true;  // false: the sample could not be read at all
   double speedup = 0;
+  std::optional<RoundingVerdict> rounding;  // SampleRounding::verdict
+
+  // By rounding if its verdict is known, else at t = -5.
+  bool is_right() const {
+    return rounding.has_value() ? IsExplained(*rounding) : outcome == Outcome::kCorrect;
+  }
+  // A wrong answer would be right, too.
+  bool is_blind() const {
+    return rounding.has_value() ? *rounding == RoundingVerdict::kBlind : outcome == Outcome::kBlind;
+  }
 };
 
 // The results of one backend. A sample is done once its line is in NAME.jsonl, which is written

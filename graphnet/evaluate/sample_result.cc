@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "absl/strings/str_cat.h"
 #include "graphnet/interp/inputs/wrong_answers.h"
 
 namespace graphnet {
@@ -31,6 +32,11 @@ std::string DescribeBlind(const std::vector<BlindOutput>& blind) {
   passed.reserve(blind.size());
   for (const BlindOutput& output : blind) passed.emplace_back(output.output, output.answer);
   return DescribeWrongAnswers(passed);
+}
+
+std::string DescribeRounding(const SampleRounding& rounding) {
+  if (!rounding.level.has_value()) return rounding.text;
+  return absl::StrCat(rounding.text, "; derived t = ", *rounding.level);
 }
 
 uint16_t SampleResult::CorrectLevels() const {

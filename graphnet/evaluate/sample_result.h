@@ -13,6 +13,7 @@
 
 #include "absl/strings/string_view.h"
 #include "graphnet/base/tolerance.h"
+#include "graphnet/interp/rounding.h"
 
 namespace graphnet {
 
@@ -74,6 +75,19 @@ struct BlindOutput {
 // Returns "zeros would have passed as o0".
 std::string DescribeBlind(const std::vector<BlindOutput>& blind);
 
+// Says whether rounding explains the difference of the outputs (interp/rounding.h).
+struct SampleRounding {
+  std::optional<RoundingVerdict> verdict;  // of the worst output; nullopt if it is not known
+  std::string text;                        // the finding, or why there is none
+  // The strictest t that all differences pass which rounding explains; nullopt if that is none, or not
+  // known.
+  std::optional<int> level;
+};
+// Stands in logs for a verdict that is not known.
+inline constexpr absl::string_view kUnknownRounding = "unknown";
+// Returns "rounding: 0.8 of what rounding explains; derived t = -6".
+std::string DescribeRounding(const SampleRounding& rounding);
+
 // Values by the clock of the measurement: kEndToEnd (wall clock), "gpu" or "kernel".
 inline constexpr absl::string_view kEndToEnd = "e2e";
 template <typename T>
@@ -96,6 +110,7 @@ struct SampleResult {
   // One for each eager dtype; of another length if the outputs could not be compared.
   std::vector<OutputComparison> outputs;
   std::vector<BlindOutput> blind;
+  std::optional<SampleRounding> rounding;  // if it was asked
   ByMeasure<TimeStatistics> eager_times;
   ByMeasure<TimeStatistics> compiled_times;
   ByMeasure<double> speedups;

@@ -141,6 +141,24 @@ absl::StatusOr<WorkerTimes> Worker::Time(const std::string& inputs, const std::s
   return times;
 }
 
+absl::StatusOr<SampleRounding> Worker::Judge(const std::string& inputs, const std::string& outputs,
+                                             const std::string& expected, const std::string& exact,
+                                             uint64_t seed) {
+  Json request = Json::Object({{"verb", "judge"},
+                               {"inputs", inputs},
+                               {"outputs", outputs},
+                               {"expected", expected},
+                               {"seed", seed}});
+  if (!exact.empty()) request["exact"] = exact;
+  ASSIGN_OR_RETURN(const Json answer, Ask(*process_, request, limit_));
+  SampleRounding rounding;
+  rounding.verdict = RoundingVerdictOfName(TextOf(answer, "verdict"));
+  if (!rounding.verdict.has_value()) return Nonsense(*process_, answer.Dump(-1));
+  rounding.text = TextOf(answer, "text");
+  rounding.level = answer.Get<int>("t");
+  return rounding;
+}
+
 absl::Status Worker::Export(const ExportRequest& request) {
   Forget(request.out);
   const Json asked = Json::Object({{"verb", "export"},

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "graphnet/evaluate/sample_result.h"
 #include "graphnet/evaluate/worker_process.h"
 
 namespace graphnet {
@@ -91,6 +92,12 @@ class Worker {
   // Times the program. Returns the times of all trials, without the warm-up, by each clock.
   absl::StatusOr<WorkerTimes> Time(const std::string& inputs, const std::string& outputs,
                                    int warmup, int trials, uint64_t seed);
+  // Says whether rounding explains `outputs` of something else for the inputs, of which the program is
+  // expected to return `expected`. `exact` are the outputs in float64; empty if they are not known.
+  // Only the tool's own interpreter answers this.
+  absl::StatusOr<SampleRounding> Judge(const std::string& inputs, const std::string& outputs,
+                                       const std::string& expected, const std::string& exact,
+                                       uint64_t seed);
   // Writes the program as ONNX instead of compiling it.
   absl::Status Export(const ExportRequest& request);
   // Compiles the program of a request and returns the number of its kernels. The program is not

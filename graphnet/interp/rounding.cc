@@ -103,6 +103,13 @@ class Judge {
   size_t size() const { return value_.size(); }
   double Value(size_t i) const { return value_[i]; }
 
+  bool Differs(const Elements& other) const {
+    for (size_t i = 0; i < value_.size(); ++i) {
+      if (Distance(value_[i], other[i]) != 0) return true;
+    }
+    return false;
+  }
+
   struct Result {
     double ratio = 0;
     int64_t beyond = 0;
@@ -219,6 +226,14 @@ absl::string_view RoundingVerdictName(RoundingVerdict verdict) {
   return "";
 }
 
+std::optional<RoundingVerdict> RoundingVerdictOfName(absl::string_view name) {
+  for (int i = 0; i <= static_cast<int>(RoundingVerdict::kOtherForm); ++i) {
+    if (name == RoundingVerdictName(static_cast<RoundingVerdict>(i)))
+      return static_cast<RoundingVerdict>(i);
+  }
+  return std::nullopt;
+}
+
 std::string RoundingFinding::Text() const {
   switch (verdict) {
     case RoundingVerdict::kEqual: return "equal bits";
@@ -251,7 +266,12 @@ RoundingFinding JudgeRounding(const OutputRounding& by, const TensorData& other)
   const Judge::Result result = judge.Compare([&](size_t i) { return elements[i]; });
   finding.ratio = result.ratio;
   finding.beyond = result.beyond;
-  if (result.ratio == 0) return finding;  // 0 and -0, two nan
+  if (result.ratio == 0) {
+    // Either the numbers are equal, as 0 and -0 or two nan are, or the other result is the exact one.
+    if (!judge.Differs(elements)) return finding;
+    finding.verdict = RoundingVerdict::kRounding;
+    return finding;
+  }
   if (result.ratio <= 1) {
     finding.verdict = IsBlind(judge) ? RoundingVerdict::kBlind : RoundingVerdict::kRounding;
     return finding;

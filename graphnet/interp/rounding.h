@@ -49,6 +49,10 @@ enum class RoundingVerdict : uint8_t {
 };
 // Returns "equal", "rounding", "decision", "blind", "beyond" or "other_form".
 absl::string_view RoundingVerdictName(RoundingVerdict verdict);
+// Returns the verdict of a name; nullopt if there is none.
+std::optional<RoundingVerdict> RoundingVerdictOfName(absl::string_view name);
+// Returns whether a verdict calls the result right: the first three do.
+inline bool IsExplained(RoundingVerdict verdict) { return verdict <= RoundingVerdict::kDecision; }
 
 struct RoundingFinding {
   RoundingVerdict verdict = RoundingVerdict::kEqual;
@@ -58,7 +62,7 @@ struct RoundingFinding {
   std::string decision;  // of kDecision
   std::string first;     // of kBeyond: the first value that is beyond rounding; empty if unknown
 
-  bool is_explained() const { return verdict <= RoundingVerdict::kDecision; }
+  bool is_explained() const { return IsExplained(verdict); }
   // Returns "rounding: 0.8 of what rounding explains".
   std::string Text() const;
 };

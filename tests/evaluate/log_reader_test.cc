@@ -60,6 +60,11 @@ void ExpectSame(const SampleResult& a, const SampleResult& b) {
     }
   }
   EXPECT_EQ(a.speedups, b.speedups);
+  ASSERT_EQ(a.rounding.has_value(), b.rounding.has_value());
+  if (!a.rounding.has_value()) return;
+  EXPECT_EQ(a.rounding->verdict, b.rounding->verdict);
+  EXPECT_EQ(a.rounding->text, b.rounding->text);
+  EXPECT_EQ(a.rounding->level, b.rounding->level);
 }
 
 // Returns a sample with everything that a log can hold.
@@ -85,6 +90,7 @@ SampleResult FullSample() {
                         {"gpu", {1, 0, 1, 0, 1, 1}}};
   sample.compiled_times = {{"e2e", {1.78576, 0, 1.79, 1e-05, 1.5, 2}}, {"gpu", {1, 0, 1, 0, 1, 1}}};
   sample.speedups = {{"e2e", 121.52252}, {"gpu", 1}};
+  sample.rounding = {RoundingVerdict::kBeyond, "beyond rounding: 6,300 times", -10};
   return sample;
 }
 
@@ -104,6 +110,7 @@ TEST(LogWriterTest, WritesTheLinesOfTheFormat) {
       "[Correctness][max_diff]: 0.0001220703125 0.0 nan",
       "[Correctness][mean_diff]: 1e-05 0.0 0.0",
       "[Result] status: success",
+      "[Rounding] beyond from t = -10: beyond rounding: 6,300 times",
       "[Status] accuracy",
       "[Performance][eager]: {\"e2e\": {\"median\": 217.0, \"iqr\": 1.5, \"mean\": 217.25, "
       "\"std\": 0.5, \"min\": 216.0, \"max\": 218.125}, \"gpu\": {\"median\": 1.0, \"iqr\": 0.0, "
@@ -118,11 +125,19 @@ TEST(LogWriterTest, WritesTheLinesOfTheFormat) {
     EXPECT_NE(found, std::string::npos) << line << "\nin\n" << log;
     at = found == std::string::npos ? at : found + whole.size();
   }
-  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1 + 7 + 3 + 1 + 64 + 2 + 2 + 2 + 2);
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1 + 7 + 3 + 1 + 64 + 2 + 2 + 1 + 2 + 2);
 }
 
 TEST(LogReaderTest, ReadsBackWhatIsWritten) {
   std::vector<SampleResult> samples = {FullSample(), MakeSample("b", 0.5, -3)};
+  for (const SampleRounding& rounding :
+       {SampleRounding{RoundingVerdict::kEqual, "equal bits", std::nullopt},
+        SampleRounding{std::nullopt, "out of memory: [Processing] is in here", std::nullopt},
+        SampleRounding{RoundingVerdict::kDecision, "a decision within rounding flips: aten::gt",
+                       0}}) {
+    samples.push_back(MakeSample(absl::StrCat("r/", rounding.text), 2, -5));
+    samples.back().rounding = rounding;
+  }
   for (const Outcome status : {Outcome::kNotFinite, Outcome::kTypeMismatch, Outcome::kShapeMismatch,
                                Outcome::kRuntimeFail, Outcome::kCompileFail, Outcome::kEagerFail}) {
     samples.push_back(MakeFailure(absl::StrCat("c/", OutcomeName(status)), status,
@@ -142,7 +157,7 @@ TEST(LogReaderTest, ReadsBackWhatIsWritten) {
     }
     ExpectSame(samples[i], back.samples[i]);
   }
-  EXPECT_EQ(back.lines[1], 1 + 84);
+  EXPECT_EQ(back.lines[1], 1 + 85);
 }
 
 // Without [Status], the lines give the same status, except for failures to run and to compile.
@@ -294,6 +309,13 @@ TEST(LogReaderTest, InvalidValues) {
                   "p [Status] splendid\np [Speedup][e2e]: fast\n");
   const ReadBack back = Read(log);
   EXPECT_EQ(back.Odd(LogOddity::kBadValue), 4);
+  for (const char* rounding : {"", "splendid: yes", "rounding", "rounding from t = x: yes",
+                               "rounding from t: yes", "rounding from t = -6", "rounding  : yes"}) {
+    const ReadBack odd =
+        Read(absl::StrCat(WriteLog(MakeSample("a", 2, -5)), "p [Rounding] ", rounding, "\np\n"));
+    EXPECT_EQ(odd.Odd(LogOddity::kBadValue), 1) << rounding;
+    EXPECT_FALSE(odd.samples[0].rounding.has_value()) << rounding;
+  }
   EXPECT_EQ(back.samples[0].SpeedupBy(kEndToEnd), 2);
   // In a comparison, an invalid value counts as false, and so does nan.
   log = absl::StrReplaceAll(WriteLog(MakeSample("a", 2, -10)), {{"]: 1\n", "]: nan\n"}});

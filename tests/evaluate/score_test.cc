@@ -108,6 +108,25 @@ TEST(ScoreTest, InterpretationsForgiveAtTheirThresholds) {
 }
 
 // Rows of the table in GraphNet's report, whose values are rounded.
+TEST(DerivedScoreTest, SamplesAreRightByTheirVerdicts) {
+  std::vector<LoggedSample> samples = {Sample(2), Sample(4), Sample(3, 1), Sample(8),
+                                       Failure(Outcome::kCompileFail)};
+  EXPECT_FALSE(ScoreDerived(samples, {.b = 0.1}).has_value());
+  samples[1].rounding = {RoundingVerdict::kBeyond, "beyond rounding: 20 times", -7};
+  samples[2].rounding = {RoundingVerdict::kDecision, "a decision within rounding flips", 2};
+  samples[3].rounding = {RoundingVerdict::kBlind, "blind", std::nullopt};
+  const auto derived = ScoreDerived(samples, {.b = 0.1});
+  ASSERT_TRUE(derived.has_value());
+  EXPECT_NEAR(derived->es, std::pow(2 * 0.1 * 3 * 0.1, 1.0 / 4), 1e-12);
+  EXPECT_EQ(derived->judged, 3);
+  EXPECT_EQ(derived->blind, 1);
+  ASSERT_EQ(derived->changes.size(), 2);
+  EXPECT_EQ(derived->changes[0].sample, 1);
+  EXPECT_FALSE(derived->changes[0].is_right);
+  EXPECT_EQ(derived->changes[1].sample, 2);
+  EXPECT_TRUE(derived->changes[1].is_right);
+}
+
 TEST(MacroTest, RowsOfTheReport) {
   const MacroParameters first = {.alpha = 1.321, .beta = 0.858, .lambda = 0.575, .eta = 0.049};
   EXPECT_NEAR(MacroScore(first, 0.1, 0.1), 0.442, 2e-3);

@@ -225,6 +225,16 @@ TEST(MeasureRoundingTest, WhatFollowsFromADecisionIsJudgedWithIt) {
   EXPECT_EQ(judged(3, 1), RoundingVerdict::kBeyond);
 }
 
+TEST(JudgeRoundingTest, TheExactResultIsNotEqual) {
+  OutputRounding by;
+  by.value = Floats({1, 2, 0.0F});
+  by.spread = Floats({1e-7F, 1e-7F, 1e-7F});
+  by.degrees = 3;
+  by.exact = Floats({1.0000001F, 2, 0.0F});
+  EXPECT_EQ(JudgeRounding(by, Floats({1.0000001F, 2, 0.0F})).verdict, RoundingVerdict::kRounding);
+  EXPECT_EQ(JudgeRounding(by, Floats({1, 2, -0.0F})).verdict, RoundingVerdict::kEqual);
+}
+
 TEST(JudgeRoundingTest, CallsBlindWhatExplainsZeros) {
   OutputRounding by;
   by.value = Floats({1, 2, 3});

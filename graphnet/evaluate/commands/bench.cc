@@ -36,8 +36,11 @@ namespace {
 
 constexpr size_t kMaxStandardInputBytes = size_t{16} << 30;
 
+enum class BenchTolerance : uint8_t { kNotGiven, kFixed, kDerived };
+
 struct BenchFlags {
   BenchRun run;
+  BenchTolerance tolerance = BenchTolerance::kNotGiven;
   InputList inputs;
   std::string out;
   std::string resume;
@@ -81,8 +84,16 @@ void PrintOutcome(const std::string& path, const Backend& backend, const BenchOu
                   Progress* progress) {
   const SampleResult& result = outcome.result;
   const Outcome how = FailureKindOf(result).outcome;
-  if (WantsJson() || how == Outcome::kCorrect) return;
+  if (WantsJson()) return;
   const std::string shown = Printable(path, 1000);
+  const bool is_explained = result.rounding.has_value() && result.rounding->verdict.has_value() &&
+                            IsExplained(*result.rounding->verdict);
+  // What both ways to judge call right needs no line.
+  if (result.rounding.has_value() && !(is_explained && how == Outcome::kCorrect)) {
+    progress->Print(absl::StrCat("ROUNDING ", shown, ": ", backend.shown(), ": ",
+                                 DescribeRounding(*result.rounding), "\n"));
+  }
+  if (how == Outcome::kCorrect) return;
   if (how == Outcome::kBlind) {
     progress->Print(absl::StrCat("BLIND ", shown, ": ", backend.shown(), ": ",
                                  DescribeBlind(result.blind), "\n"));
@@ -132,6 +143,9 @@ absl::Status KeepStandardInput(const std::string& path) {
 
 absl::StatusOr<CommandResult> RunAndTell(BenchFlags& options) {
   BenchRun& run = options.run;
+  run.settings.derives_tolerance =
+      options.tolerance == BenchTolerance::kDerived ||
+      (options.tolerance == BenchTolerance::kNotGiven && !run.settings.against.empty());
   run.settings.in = options.inputs.in;
   run.settings.list = options.inputs.list;
   const bool has_inputs = !run.settings.in.empty() || !run.settings.list.empty();
@@ -209,12 +223,11 @@ absl::StatusOr<CommandResult> RunAndTell(BenchFlags& options) {
     return absl::c_all_of(one.samples, [](const auto& entry) { return entry.second.is_loaded; });
   });
   const bool all_right = absl::c_all_of(results, [](const BackendResults& one) {
-    return absl::c_all_of(
-        one.samples, [](const auto& entry) { return entry.second.outcome == Outcome::kCorrect; });
+    return absl::c_all_of(one.samples, [](const auto& entry) { return entry.second.is_right(); });
   });
   const bool all_pass = absl::c_all_of(results, [](const BackendResults& one) {
     return absl::c_all_of(one.samples, [](const auto& entry) {
-      return entry.second.outcome == Outcome::kCorrect || entry.second.outcome == Outcome::kBlind;
+      return entry.second.is_right() || entry.second.is_blind();
     });
   });
   const bool has_reference = run.against != nullptr;
@@ -271,6 +284,12 @@ void DeclareBench(CommandLine& command) {
           .ShowDefault();
   command.AddFlag("--fresh-inputs", &settings.fresh_inputs,
                   "Draw new inputs for each timed run, and compare its outputs");
+  const std::map<std::string, BenchTolerance> tolerances = {{"fixed", BenchTolerance::kFixed},
+                                                            {"derived", BenchTolerance::kDerived}};
+  command.AddChoice("--tolerance", &options->tolerance, tolerances,
+                    "derived: say of outputs that differ whether rounding explains it, by some 30 "
+                    "more runs of the sample, beside the fixed tolerances t. fixed: do not "
+                    "(default: derived with --against, else fixed)");
   command.AddFlag("--oracle", &settings.oracle,
                   "If outputs differ, compare both sides with float64: which side is wrong, and "
                   "at which node first; a small sample that shows it goes to reduced/");
@@ -321,10 +340,10 @@ void DeclareBench(CommandLine& command) {
   AddExecOptions(command, &settings);
   AddTrustOption(command, &options->run.trust);
   AddDrawWeightsOption(command);
-  AddJsonOption(
-      command,
-      "backends with log, samples, outcomes and median_speedup; with --baseline or --against, "
-      "changes with speedup, faster, slower, broke, mended and more");
+  AddJsonOption(command,
+                "backends with log, samples, outcomes, rounding and median_speedup; with "
+                "--baseline or --against, "
+                "changes with speedup, faster, slower, broke, mended and more");
   command.Run([options, least] {
     options->has_min_speedup = least.is_given();
     return RunAndRecord(*options);

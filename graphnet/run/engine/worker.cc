@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <iostream>
@@ -16,8 +17,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "graphnet/base/status.h"
+#include "graphnet/base/tolerance.h"
 #include "graphnet/formats/safetensors/safetensors.h"
+#include "graphnet/interp/inputs/numbers.h"
+#include "graphnet/interp/measure_rounding.h"
 #include "graphnet/interp/repeatable_run.h"
+#include "graphnet/interp/rounding.h"
 #include "graphnet/interp/tensors.h"
 #include "graphnet/run/engine/device_clock.h"
 #include "graphnet/run/engine/programs.h"
@@ -72,6 +77,7 @@ class WorkerLoop {
     }
     if (verb == "run") return Run(request, stage);
     if (verb == "time") return Time(request, stage);
+    if (verb == "judge" && backend_ == "nope") return Judge(request, stage);
     if (verb == "close") {
       program_.reset();
       loaded_.clear();
@@ -118,7 +124,7 @@ class WorkerLoop {
     RETURN_IF_ERROR(Load(request.at("inputs").get<std::string>(), stage));
     RETURN_IF_ERROR(program_->Restore());
     ASSIGN_OR_RETURN(const std::vector<c10::IValue> outputs,
-                     program_->Run(request.at("seed").get<uint64_t>()));
+                     program_->Run({.seed = request.at("seed").get<uint64_t>()}));
     RETURN_IF_ERROR(Write(outputs, request.at("outputs").get<std::string>()));
     Poison(outputs, *program_);
     return JsonValue{{"proof", program_->Proof()}};
@@ -135,7 +141,7 @@ class WorkerLoop {
       RETURN_IF_ERROR(clock_->Wait());
       const auto begin = std::chrono::steady_clock::now();
       clock_->Start();
-      ASSIGN_OR_RETURN(const std::vector<c10::IValue> outputs, program_->Run(seed));
+      ASSIGN_OR_RETURN(const std::vector<c10::IValue> outputs, program_->Run({.seed = seed}));
       clock_->Stop();
       RETURN_IF_ERROR(clock_->Wait());
       const auto end = std::chrono::steady_clock::now();
@@ -164,7 +170,7 @@ class WorkerLoop {
       std::vector<c10::IValue> outputs;
       ASSIGN_OR_RETURN(const std::optional<double> ms,
                        clock_->KernelMilliseconds([&]() -> absl::Status {
-                         ASSIGN_OR_RETURN(outputs, program_->Run(seed));
+                         ASSIGN_OR_RETURN(outputs, program_->Run({.seed = seed}));
                          return absl::OkStatus();
                        }));
       Poison(outputs, *program_);
@@ -172,6 +178,54 @@ class WorkerLoop {
       kernel.push_back(*ms);
     }
     return kernel;
+  }
+
+  // Says whether rounding explains the outputs of something else (interp/rounding.h).
+  absl::StatusOr<JsonValue> Judge(const JsonValue& request, std::string* stage) {
+    RETURN_IF_ERROR(Load(request.at("inputs").get<std::string>(), stage));
+    ASSIGN_OR_RETURN(const auto others, ReadNumbered(request.at("outputs").get<std::string>()));
+    ASSIGN_OR_RETURN(const auto expected, ReadNumbered(request.at("expected").get<std::string>()));
+    MeasureRoundingOptions options;
+    options.seed = request.at("seed").get<uint64_t>();
+    options.others = &others;
+    if (const std::string exact = request.value("exact", ""); !exact.empty()) {
+      ASSIGN_OR_RETURN(options.exact, ReadNumbered(exact));
+    }
+    const auto again = [&](const RunOptions& how) -> absl::StatusOr<std::vector<c10::IValue>> {
+      RETURN_IF_ERROR(program_->Restore());
+      return program_->Run(how);
+    };
+    ASSIGN_OR_RETURN(auto roundings, MeasureRounding(again, options));
+    std::vector<RoundingFinding> findings;
+    std::optional<int> level = kMinToleranceLevel;
+    for (auto& [name, rounding] : roundings) {
+      // Another machine may have computed what is expected.
+      if (const auto known = expected.find(name); known != expected.end() &&
+                                                  known->second.dtype == rounding.value.dtype &&
+                                                  known->second.shape == rounding.value.shape) {
+        rounding.value = known->second;
+      }
+      const auto other = others.find(name);
+      if (other == others.end()) continue;
+      findings.push_back(JudgeRounding(rounding, other->second));
+      if (!HasFractions(rounding.value.dtype)) continue;
+      const std::optional<int> of_output = DerivedLevel(rounding);
+      level = level.has_value() && of_output.has_value() ? std::max(*level, *of_output)
+                                                         : std::optional<int>();
+    }
+    const RoundingFinding& worst = WorstOf(findings);
+    JsonValue answer{{"verdict", std::string(RoundingVerdictName(worst.verdict))},
+                     {"text", worst.Text()}};
+    if (level.has_value()) answer["t"] = *level;
+    return answer;
+  }
+
+  // Reads outputs, which a file calls "0", "1", …, by the names of NameOutputs.
+  static absl::StatusOr<std::map<std::string, TensorData>> ReadNumbered(const std::string& path) {
+    ASSIGN_OR_RETURN(auto numbered, ReadSafetensorsFile(path));
+    std::map<std::string, TensorData> named;
+    for (auto& [number, data] : numbered) named[absl::StrCat("o", number)] = std::move(data);
+    return named;
   }
 
   static absl::Status Write(const std::vector<c10::IValue>& outputs, const std::string& path) {

@@ -87,10 +87,10 @@ class JitProgram final : public WorkerProgram {
   // The program has no effects.
   absl::Status Restore() override { return absl::OkStatus(); }
 
-  absl::StatusOr<std::vector<c10::IValue>> Run(uint64_t seed) override {
+  absl::StatusOr<std::vector<c10::IValue>> Run(const RunOptions& options) override {
     return Guarded([&]() -> absl::StatusOr<std::vector<c10::IValue>> {
       const at::NoGradGuard no_grad;
-      at::manual_seed(seed);
+      at::manual_seed(options.seed.value_or(0));
       return FlattenResult(module_.forward(inputs_));
     });
   }

@@ -29,10 +29,6 @@ class NopeProgram final : public WorkerProgram {
 
   absl::Status Restore() override { return run_->Restore(); }
 
-  absl::StatusOr<std::vector<c10::IValue>> Run(uint64_t seed) override {
-    return RunWith({.seed = seed});
-  }
-
   std::vector<at::Tensor> Kept() const override {
     std::vector<at::Tensor> kept;
     for (const c10::IValue& input : run_->prepared().inputs) {
@@ -46,8 +42,7 @@ class NopeProgram final : public WorkerProgram {
     return absl::StrCat(run_->prepared().executable->num_instructions(), " instructions");
   }
 
- private:
-  absl::StatusOr<std::vector<c10::IValue>> RunWith(const RunOptions& options) {
+  absl::StatusOr<std::vector<c10::IValue>> Run(const RunOptions& options) override {
     ASSIGN_OR_RETURN(std::vector<c10::IValue> outputs, run_->Run(options));
     for (const std::string& name : written_) {
       ASSIGN_OR_RETURN(c10::IValue value, ValueOf(name, run_->inputs()));
@@ -56,6 +51,7 @@ class NopeProgram final : public WorkerProgram {
     return outputs;
   }
 
+ private:
   absl::StatusOr<c10::IValue> ValueOf(const std::string& name,
                                       const std::vector<c10::IValue>& inputs) const {
     const auto placeholders = sample_.module->main()->placeholders();

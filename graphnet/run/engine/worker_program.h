@@ -11,6 +11,7 @@
 #include "ATen/core/ivalue.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "graphnet/interp/executable.h"
 #include "graphnet/ir/sample.h"
 #include "torch/csrc/jit/api/module.h"
 
@@ -30,7 +31,8 @@ class WorkerProgram {
   virtual absl::Status Load(std::map<std::string, TensorData> values) = 0;
   // Restores the values that an earlier run has written to. This is not timed.
   virtual absl::Status Restore() = 0;
-  virtual absl::StatusOr<std::vector<c10::IValue>> Run(uint64_t seed) = 0;
+  // Backend jit takes the seed alone.
+  virtual absl::StatusOr<std::vector<c10::IValue>> Run(const RunOptions& options) = 0;
   // Returns the tensors that are kept between runs. Outputs may share memory with them.
   virtual std::vector<at::Tensor> Kept() const = 0;
   // Returns a text that proves that the program ran.
