@@ -1,4 +1,4 @@
-"""A sample as text, its values, and its runs: what pairs.py and faults.py share."""
+"""A sample as text, its values, and its runs: what rates.py, forms.py and faults.py share."""
 
 import pathlib
 import re
