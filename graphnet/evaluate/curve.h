@@ -42,6 +42,15 @@ struct DerivedScore {
 std::optional<DerivedScore> ScoreDerived(const std::vector<LoggedSample>& samples,
                                          const ScoreOptions& options);
 
+// A cause of failures that `bench --locate` has found.
+struct LocatedCause {
+  std::string failure;
+  std::string operators;
+  std::string dtypes;
+  size_t samples = 0;
+  std::string test;  // a file for pytest; empty if there is none
+};
+
 // A log with everything that plots and reports show of it.
 struct Curve {
   Log log;
@@ -52,6 +61,7 @@ struct Curve {
   std::optional<DerivedScore> derived;
   std::vector<Influence> movers;       // the ten most influential samples
   std::vector<FailureClass> failures;  // at t = 1, in the order of Outcome
+  std::vector<LocatedCause> causes;    // which its folder has, for the report page
 };
 
 // Computes the scores of a log with their intervals. FailedPrecondition if the two ways to compute

@@ -66,6 +66,13 @@ function showCurve() {
     parts.push(make('p', 'bad', `${curve.blind} of ${curve.samples.length} samples are blind: ` +
         `a wrong answer, such as zeros, would have passed at t = −5; ${without}.`));
   }
+  if (curve.causes.length > 0) {
+    const samples = curve.causes.reduce((sum, cause) => sum + cause[0], 0);
+    parts.push(make('p', 'bad', `${samples} ${samples === 1 ? 'sample fails' : 'samples fail'} for ` +
+        `${curve.causes.length} ${curve.causes.length === 1 ? 'cause' : 'causes'}:`));
+    parts.push(make('div', 'wide', table(make('table'), ['samples', 'failure', 'operators', 'dtypes', 'test'],
+        curve.causes.map((cause) => cause.map(String)), [])));
+  }
   if (curve.derived !== undefined) {
     const d = curve.derived;
     const blind = d.blind === 0 ? '' : ` ${d.blind} of them prove nothing, as rounding is as large as their results, and do not count.`;

@@ -104,6 +104,12 @@ Json JsonOf(const Curve& curve, size_t i) {
                                      {"samples", failure.samples},
                                      {"reasons", std::move(reasons)}}));
   }
+  Json& causes = json["causes"] = Json::List();
+  for (const LocatedCause& cause : curve.causes) {
+    causes.push_back(Json::List({cause.samples, Printable(cause.failure, kMaxPathBytes),
+                                 Printable(cause.operators, kMaxPathBytes), Printable(cause.dtypes),
+                                 Printable(cause.test, kMaxPathBytes)}));
+  }
   Json& movers = json["movers"] = Json::List();
   for (const Influence& mover : curve.movers)
     movers.push_back(Json::List({mover.sample, Json::Rounded(mover.change)}));

@@ -77,6 +77,7 @@ run two.pt --backend nope --input 'f32[2,3]' --input int=2
 diff-run a.gn tanh.gn --table
 bench a.gn --backend nope --trials 1 -o bench
 bench a.gn --backend nope --trials 1 --tolerance derived -o derived
+bench a.gn --backend nope --trials 1 --locate -o located
 score crash.log
 reduce a.gn --command 'grep -q relu {}' -o small.gn
 new pass my-pass -o mine

@@ -22,6 +22,7 @@
 #include "graphnet/command/messages.h"
 #include "graphnet/command/options.h"
 #include "graphnet/command/progress.h"
+#include "graphnet/evaluate/bench_locate.h"
 #include "graphnet/evaluate/bench_report.h"
 #include "graphnet/evaluate/bench_workers.h"
 #include "graphnet/evaluate/commands/bench_options.h"
@@ -50,6 +51,8 @@ struct BenchFlags {
   std::optional<ReferenceOptions> of_reference;
   double min_speedup = 0;
   bool has_min_speedup = false;
+  bool locates = false;
+  double locate_s = 60;
 };
 
 // Reads the earlier log of each backend; none if there is no --baseline.
@@ -200,6 +203,17 @@ absl::StatusOr<CommandResult> RunAndTell(BenchFlags& options) {
   }
   ASSIGN_OR_RETURN(const BenchResults made, RunWithProgress(run));
   const std::vector<BackendResults>& results = made.backends;
+  if (options.locates) {
+    run.host = HostOfTool();
+    run.observe = ObserverOfTool();
+    Progress progress("locating");
+    ASSIGN_OR_RETURN(const Causes causes,
+                     LocateCauses(run, made, options.locate_s, [&](const std::string& line) {
+                       if (!WantsJson()) progress.Print(absl::StrCat(line, "\n"));
+                     }));
+    progress.End();
+    report.Append(ReportOf(causes));
+  }
   Json unusable = Json::List();
   std::string failures;
   for (const absl::Status& status : made.unusable) {
@@ -298,6 +312,14 @@ void DeclareBench(CommandLine& command) {
                  "Most seconds that the oracle searches, for each sample and backend")
       .Range(0.0, 1e6)
       .ShowDefault();
+  command.AddFlag("--locate", &options->locates,
+                  "Reduce each sample that fails to the smallest one that does, group samples by "
+                  "cause, and write a test for pytest of each cause to causes/");
+  command
+      .AddOption("--locate-time", &options->locate_s,
+                 "Most seconds that --locate takes for each sample and backend")
+      .Range(0.0, 1e6)
+      .ShowDefault();
   const Option seed = AddSeedOption(command, &settings.seed);
   command
       .AddOption("--timeout", &options->run.timeout_s,
@@ -340,10 +362,12 @@ void DeclareBench(CommandLine& command) {
   AddExecOptions(command, &settings);
   AddTrustOption(command, &options->run.trust);
   AddDrawWeightsOption(command);
-  AddJsonOption(command,
-                "backends with log, samples, outcomes, rounding and median_speedup; with "
-                "--baseline or --against, "
-                "changes with speedup, faster, slower, broke, mended and more");
+  AddJsonOption(
+      command,
+      "backends with log, samples, outcomes, rounding and median_speedup; with "
+      "--baseline or --against, "
+      "changes with speedup, faster, slower, broke, mended and more; with --locate, causes and "
+      "unknown_causes");
   command.Run([options, least] {
     options->has_min_speedup = least.is_given();
     return RunAndRecord(*options);

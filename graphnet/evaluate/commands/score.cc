@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,6 +19,7 @@
 #include "graphnet/command/json.h"
 #include "graphnet/command/messages.h"
 #include "graphnet/command/options.h"
+#include "graphnet/evaluate/bench_locate.h"
 #include "graphnet/evaluate/commands/bench_options.h"
 #include "graphnet/evaluate/curve.h"
 #include "graphnet/evaluate/curve_report.h"
@@ -52,6 +54,18 @@ absl::StatusOr<Log> ReadLogOf(const std::string& file, const ScoreFlags& options
 absl::StatusOr<Curve> ScoreLog(const std::string& file, const ScoreFlags& options) {
   ASSIGN_OR_RETURN(Log log, ReadLogOf(file, options));
   return MakeCurve(std::move(log), options.score);
+}
+
+// Adds the causes of failures that the folder of a log has for its backend.
+absl::Status AddCauses(Curve* curve) {
+  const std::string folder = std::filesystem::path(curve->log.file).parent_path();
+  ASSIGN_OR_RETURN(const Causes causes, ReadCauses(folder.empty() ? "." : folder));
+  for (const Cause& cause : causes.causes) {
+    if (cause.log != BaseName(curve->log.file)) continue;
+    curve->causes.push_back(
+        {cause.failure, cause.operators, cause.dtypes, cause.samples.size(), cause.test});
+  }
+  return absl::OkStatus();
 }
 
 // Reports the samples of a log that are wrong. Its text has those that are not yet in `known`.
@@ -112,6 +126,7 @@ absl::StatusOr<CommandResult> ScoreLogs(const ScoreFlags& options) {
     if (reports.size() > failed + 1) report.Say("");
     report.Append(ReportOf(curve, options.score));
     if (is_pair) pair.push_back(curve.log);
+    if (const absl::Status read = AddCauses(&curve); !read.ok()) aside += NoteLine(read.message());
     if (keeps) curves.push_back(std::move(curve));
     return absl::OkStatus();
   };

@@ -3,34 +3,15 @@
 #define GRAPHNET_VIEW_COMMANDS_RUNNABLE_PYTHON_H_
 
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "graphnet/formats/graphnet_folder/reader.h"
 #include "graphnet/ir/sample.h"
 
 namespace graphnet {
 
 // Returns the functions of runnable.py, which are appended to the model.py of a GraphNet folder.
 absl::string_view RunnableTail();
-
-// A parameter of forward in the model.py of a folder.
-struct PythonArgument {
-  std::string name;        // as model.py spells it
-  std::string source;      // the input or attribute of the sample
-  std::string annotation;  // of the sample
-  bool is_attribute = false;
-};
-// A sample as the files of a GraphNet folder, of which model.py runs without graphnet.
-struct PythonForm {
-  GraphNetFileMap files;
-  std::vector<PythonArgument> arguments;  // in order
-};
-// Returns the form of a sample. TorchScript's lists and conditions are evaluated for the shapes of its
-// inputs, as torch.export does. Unimplemented, with the reason, if a folder cannot hold it.
-absl::StatusOr<PythonForm> PythonFormOf(Sample sample);
 
 // Writes `path`, which is the sample's model.py with functions that run it, and `path`.safetensors,
 // the weights and inputs by the names of its arguments. Missing values are drawn as in `graphnet

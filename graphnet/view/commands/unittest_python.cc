@@ -19,13 +19,13 @@
 #include "graphnet/command/inputs.h"
 #include "graphnet/command/save.h"
 #include "graphnet/evaluate/environment.h"
+#include "graphnet/evaluate/python_form.h"
 #include "graphnet/evaluate/scratch_folder.h"
 #include "graphnet/evaluate/worker.h"
 #include "graphnet/formats/formats.h"
 #include "graphnet/ir/annotation.h"
 #include "graphnet/passes/pipeline.h"
 #include "graphnet/run/worker_host.h"
-#include "graphnet/view/commands/runnable_python.h"
 
 namespace graphnet {
 namespace {
