@@ -116,6 +116,7 @@ absl::StatusOr<Located> Locate(const BenchRun& of, const std::string& backend,
 absl::Status WriteCause(const BenchRun& run, size_t number, Sample reduced, Cause* cause) {
   const std::string folder = JoinPath(run.folder, absl::StrCat("causes/", number + 1));
   std::error_code error;
+  std::filesystem::remove_all(folder, error);  // of a larger sample
   std::filesystem::create_directories(folder, error);
   // The text form has no weights.
   cause->reduced = JoinPath(folder, reduced.weights.empty() ? "sample.gn" : "sample.pb");
