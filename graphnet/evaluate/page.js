@@ -34,7 +34,7 @@ const levelOf = (curve, t) => curve.levels.find((level) => level.t === t);
 
 function showSummary() {
   byId('title').textContent = data.title;
-  byId('sentences').replaceChildren(...data.curves.map((curve) => make('p', '', curve.sentence)));
+  byId('sentences').replaceChildren(make('p', '', data.decision));
   byId('parameters').textContent = `p = ${data.p}, b = ${data.b}, interpretation ${data.interpretation}: ` +
       data.classes.map((c) => c.name + (c.threshold === null ? ' errors never forgiven' : ` errors forgiven from t = ${c.threshold} on`)).join(', ') +
       '. Bands and brackets: 95 % of the scores of samples drawn anew.';

@@ -11,9 +11,9 @@
 #include "graphnet/base/json.h"
 #include "graphnet/base/markup.h"
 #include "graphnet/base/status.h"
+#include "graphnet/evaluate/decision.h"
 #include "graphnet/evaluate/page_text.h"
 #include "graphnet/evaluate/plot.h"
-#include "graphnet/evaluate/speed_summary.h"
 
 namespace graphnet {
 namespace {
@@ -58,11 +58,9 @@ Json JsonOf(const LoggedSample& sample) {
 
 Json JsonOf(const Curve& curve, size_t i) {
   const Scores& scores = curve.scores;
-  Json json = Json::Object(
-      {{"name", Printable(curve.log.name)},
-       {"color", CurveColor(i)},
-       {"file", Printable(curve.log.file, kMaxPathBytes)},
-       {"sentence", Sentence(Printable(curve.log.name), Summarize(curve.log.samples))}});
+  Json json = Json::Object({{"name", Printable(curve.log.name)},
+                            {"color", CurveColor(i)},
+                            {"file", Printable(curve.log.file, kMaxPathBytes)}});
   Json& config = json["config"] = Json::List();
   for (const auto& [key, value] : curve.log.config)
     config.push_back(Json::List({Printable(key), Printable(value)}));
@@ -125,6 +123,7 @@ std::string WriteReportPage(absl::Span<const Curve> curves, const ScoreOptions& 
                                 ? absl::StrCat("Scores of ", Printable(curves[0].log.name))
                                 : absl::StrCat("Scores of ", curves.size(), " logs");
   Json json = Json::Object({{"title", title},
+                            {"decision", DecisionText(curves)},
                             {"p", Json::Rounded(options.p)},
                             {"b", Json::Rounded(options.b)},
                             {"interpretation", InterpretationName(options.interpretation)}});

@@ -115,6 +115,7 @@ echo nothing >logs/c.md
 [ "$(grep -c '"curve":' many.json)" -eq 2 ] && grep -q '"curve": "b"' many.json || fail folder
 python3 -c 'import xml.dom.minidom; xml.dom.minidom.parse("plot.svg")' || fail svg
 grep -q '<title>Scores of 2 logs</title>' page.html || fail page
+grep -q '"decision":"On the ' page.html || fail decision
 if grep -qE '(src|href)=|url\(|import ' page.html; then fail "the page loads something"; fi
 
 # --- A log that cannot be scored prints one line and has no curve.
