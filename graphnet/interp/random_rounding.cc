@@ -34,6 +34,10 @@ thread_local RandomRounding* current = nullptr;
 // square root of n. Random moves by -1, 0 or 1 have 0.8 units.
 float UnitsOfSum(int64_t terms) { return std::max(1.0F, std::sqrt(static_cast<float>(terms)) / 4); }
 
+// Ranks and kernels add the terms of a sum of 16-bit floats in two to four parts, each of which is rounded to
+// 16 bits. This is half a unit for each term: a quarter of them move by one.
+constexpr float kUnitsOfParts = 4.0F / 9;
+
 bool IsNarrow(at::ScalarType type) { return type == at::kHalf || type == at::kBFloat16; }
 
 bool IsMoved(const at::Tensor& tensor) {
@@ -222,16 +226,17 @@ class RoundingCall {
         rule, op_.schema(), c10::ArrayRef<c10::IValue>(arguments, num_arguments)));
     if (rule.operand >= num_arguments || !arguments[rule.operand].isTensor()) return units;
     const at::Tensor& x = arguments[rule.operand].toTensor();
-    // Sums of 16-bit floats are made in float32 and rounded once.
-    if (IsNarrow(x.scalar_type())) return 1;
+    // Sums of 16-bit floats are made in float32 and rounded once, or in a few parts.
+    const bool is_narrow = IsNarrow(x.scalar_type());
+    const float of_result = is_narrow ? 1 : units;
     if (!IsMoved(x) || op_.schema().is_mutable() ||
         at::functorch::maybeGetBatchedImpl(x) != nullptr)
-      return units;
+      return of_result;
     const at::Tensor moved = x.clone();
-    Move(moved, {mode_.options_.size * units,
+    Move(moved, {mode_.options_.size * (is_narrow ? kUnitsOfParts : units),
                  mode_.options_.seed * 0x85EBCA77U + mode_.calls_ * 0xC2B2AE3DU});
     arguments[rule.operand] = moved;
-    return units;
+    return of_result;
   }
 
   // Adds noise as large as that of `x` to a result.

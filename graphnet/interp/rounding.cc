@@ -130,15 +130,14 @@ class Judge {
     return result;
   }
 
-  // The same, against the nearest of several results.
-  Result CompareNearest(const std::vector<Elements>& results, const Elements& other) const {
+  // The same, against the nearer of this result and of one in which a decision fell otherwise.
+  Result CompareNearest(const Elements& near, const Elements& other) const {
     Result result;
     double squares = 0;
     double counted = 0;
     for (size_t i = 0; i < value_.size(); ++i) {
-      double part = Distance(value_[i], other[i]);
-      for (const Elements& near : results)
-        part = std::min(part, Distance(near[i], other[i]) / kSizeOfDecidingRuns);
+      const double part = std::min(Distance(value_[i], other[i]),
+                                   Distance(near[i], other[i]) / kSizeOfDecidingRuns);
       Add(part, Spread(i), &result, &squares, &counted);
     }
     Finish(squares, counted, &result);
@@ -277,15 +276,14 @@ RoundingFinding JudgeRounding(const OutputRounding& by, const TensorData& other)
     return finding;
   }
   finding.verdict = RoundingVerdict::kBeyond;
-  if (by.otherwise.empty()) return finding;
-  std::vector<Elements> runs;
-  for (const OutputRounding::Otherwise& run : by.otherwise) runs.emplace_back(run.value);
-  const Judge::Result nearest = judge.CompareNearest(runs, elements);
-  if (nearest.ratio > 1) return finding;
-  finding.verdict = RoundingVerdict::kDecision;
-  finding.ratio = nearest.ratio;
-  finding.beyond = 0;
-  finding.decision = by.otherwise.front().decision;
+  for (const OutputRounding::Otherwise& run : by.otherwise) {
+    const Judge::Result nearest = judge.CompareNearest(Elements(run.value), elements);
+    if (nearest.ratio > 1 || nearest.ratio > finding.ratio) continue;
+    finding.verdict = RoundingVerdict::kDecision;
+    finding.ratio = nearest.ratio;
+    finding.beyond = 0;
+    finding.decision = run.decision;
+  }
   return finding;
 }
 

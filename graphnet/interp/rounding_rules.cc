@@ -210,6 +210,8 @@ RoundingTable MakeRoundingTable() {
        "trace",
        "_safe_softmax"},
       {RoundingKind::kAccumulates, TermsOf::kDim, 0});
+  // Some compilers write a transform as a product with a matrix.
+  add({"_fft_r2c", "_fft_c2r", "_fft_c2c"}, {RoundingKind::kAccumulates, TermsOf::kDim, 0});
   add({"native_layer_norm", "_fused_rms_norm", "rms_norm"},
       {RoundingKind::kAccumulates, TermsOf::kNormalized, 0});
   add({"native_group_norm"}, {RoundingKind::kAccumulates, TermsOf::kGroup, 0});
@@ -233,9 +235,6 @@ RoundingTable MakeRoundingTable() {
        "_upsample_bicubic2d_aa",
        "grid_sampler_2d",
        "grid_sampler_3d",
-       "_fft_r2c",
-       "_fft_c2r",
-       "_fft_c2c",
        "cdist",
        "_cdist_forward",
        "_euclidean_dist",

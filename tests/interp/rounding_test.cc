@@ -225,6 +225,58 @@ TEST(MeasureRoundingTest, WhatFollowsFromADecisionIsJudgedWithIt) {
   EXPECT_EQ(judged(3, 1), RoundingVerdict::kBeyond);
 }
 
+TEST(MeasureRoundingTest, ExplainsA16BitSumInParts) {
+  at::manual_seed(4);
+  const at::Tensor x = at::randn({4, 512}).to(at::kHalf);
+  const at::Tensor w = at::randn({64, 512}).to(at::kHalf);
+  const Roundings by =
+      Measure(R"(graph @forward(%x : f16[4, 512]@cpu {}, %w : f16[64, 512]@cpu {}) {
+    %y = torch.nn.functional.linear(%x, %w)
+    return %y
+  })",
+              {x, w});
+  const auto part = [&](int64_t from, int64_t to) {
+    const at::Tensor sum =
+        at::linear(x.slice(1, from, to).to(at::kFloat), w.slice(1, from, to).to(at::kFloat));
+    return sum.to(at::kHalf);
+  };
+  const at::Tensor two = part(0, 256) + part(256, 512);
+  EXPECT_EQ(JudgeRounding(by.at("o0"), DataOf(two)).verdict, RoundingVerdict::kRounding);
+  // Each partial sum in 16 bits is another precision.
+  at::Tensor each = at::zeros({4, 64}, at::kHalf);
+  for (int64_t k = 0; k < 512; ++k) each = each + part(k, k + 1);
+  EXPECT_EQ(JudgeRounding(by.at("o0"), DataOf(each)).verdict, RoundingVerdict::kBeyond);
+}
+
+TEST(MeasureRoundingTest, ExplainsATransformByAMatrix) {
+  at::manual_seed(5);
+  const at::Tensor x = at::randn({8, 128});
+  const Roundings by = Measure(R"(graph @forward(%x : f32[8, 128]@cpu {}) {
+    %f = torch.fft.fft(%x)
+    %y = torch.real(%f)
+    return %y
+  })",
+                               {x});
+  const at::Tensor k = at::arange(128, at::kDouble);
+  const at::Tensor cosines = at::cos(at::outer(k, k) * (2 * M_PI / 128)).to(at::kFloat);
+  at::Tensor y = at::zeros({8, 128});
+  for (int64_t i = 0; i < 128; ++i) y = y + at::outer(x.select(1, i), cosines.select(0, i));
+  EXPECT_EQ(JudgeRounding(by.at("o0"), DataOf(y)).verdict, RoundingVerdict::kRounding);
+}
+
+TEST(JudgeRoundingTest, TakesOneRunForADecision) {
+  OutputRounding by;
+  by.value = Floats({1, 2, 3});
+  by.spread = Floats({1e-6F, 1e-6F, 1e-6F});
+  by.degrees = 3;
+  by.otherwise = {{Floats({10, 2, 3}), "aten::argmax at %i"},
+                  {Floats({1, 2, 30}), "aten::gt at %g"}};
+  const RoundingFinding finding = JudgeRounding(by, Floats({1, 2, 30}));
+  EXPECT_EQ(finding.verdict, RoundingVerdict::kDecision);
+  EXPECT_EQ(finding.decision, "aten::gt at %g");
+  EXPECT_EQ(JudgeRounding(by, Floats({10, 2, 30})).verdict, RoundingVerdict::kBeyond);
+}
+
 TEST(JudgeRoundingTest, TheExactResultIsNotEqual) {
   OutputRounding by;
   by.value = Floats({1, 2, 0.0F});

@@ -206,6 +206,19 @@ def _():
     return {"a": a, "b": b}, [(a.float() / b.unsqueeze(-1)).bfloat16()]
 
 
+@report("onnxruntime#23272", "a product of float16, added in two parts", "another precision inside",
+        "rounding", """
+graph @forward(%x : f16[4, 512]@cpu, %w : f16[64, 512]@cpu) {
+  %y = aten.linear.default(%x, %w)
+  return (%y,)
+}""")
+def _():
+    x, w = normal(4, 512, dtype=torch.float16), normal(64, 512, seed=1, dtype=torch.float16)
+    parts = [(x[:, part].float() @ w[:, part].float().t()).half()
+             for part in (slice(0, 256), slice(256, 512))]
+    return {"x": x, "w": w}, [parts[0] + parts[1]]
+
+
 @report("onnxruntime#18946", "a convolution; relative difference up to 66 %", "elements near zero",
         "rounding", """
 graph @forward(%x : f32[1, 8, 40, 40]@cpu, %w : f32[8, 8, 3, 3]@cpu) {
