@@ -2,12 +2,10 @@
 
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <set>
 #include <system_error>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -18,6 +16,7 @@
 #include "graphnet/base/status.h"
 #include "graphnet/base/without_exceptions.h"
 #include "graphnet/evaluate/cause_python.h"
+#include "graphnet/evaluate/failure_kind.h"
 #include "graphnet/evaluate/reduce.h"
 #include "graphnet/evaluate/reduce_question.h"
 #include "graphnet/evaluate/scratch_folder.h"
@@ -69,48 +68,63 @@ struct Located {
   Sample reduced;
 };
 
-absl::StatusOr<Located> Locate(const BenchRun& of, const std::string& backend,
-                               const std::string& path, double seconds) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<ScratchFolder> scratch, ScratchFolder::Make());
-  BenchRun run = of;
-  run.settings.backends = {backend};
-  run.settings.warmup = 0;
-  run.settings.trials = 1;
-  run.settings.oracle = run.settings.derives_tolerance = run.settings.fresh_inputs = false;
-  run.settings.against.clear();
-  run.against = nullptr;
-  run.record = nullptr;
-  run.listener = {};
-  ASSIGN_OR_RETURN(const std::unique_ptr<Question> question,
-                   MakeBackendQuestion(run, scratch->path()));
-  ASSIGN_OR_RETURN(const Sample sample, Load(path, {.trust = run.trust, .weights = true}));
-  const std::string candidate = JoinPath(scratch->path(), "sample.pb");
-  ReduceOptions reduce;
-  reduce.is_interesting = [&](const Sample& smaller) -> absl::StatusOr<bool> {
-    std::error_code ignored;
-    std::filesystem::remove(JoinPath(scratch->path(), "sample.safetensors"), ignored);
-    RETURN_IF_ERROR(Save(smaller, candidate));
-    return question->Ask(candidate);
-  };
-  reduce.observe = run.observe;
-  reduce.seed = run.settings.seed;
-  reduce.deadline = absl::Now() + absl::Seconds(seconds);
-  ASSIGN_OR_RETURN(Reduction reduction, Reduce(sample, reduce));
-  if (!reduction.is_minimal)
-    return absl::DeadlineExceededError("the time was up before the sample was minimal");
-  Located located;
-  located.cause.backend = backend;
-  // "exec: accuracy"
-  located.cause.failure = std::pair<std::string, std::string>(
-                              absl::StrSplit(question->Kept(), absl::MaxSplits(": ", 1)))
-                              .second;
-  located.cause.operators = OperatorsOf(reduction.sample);
-  located.cause.dtypes = DTypesOfInputs(reduction.sample);
-  located.cause.samples = {path};
-  located.cause.size = reduction.after.operators;
-  located.reduced = std::move(reduction.sample);
-  return located;
-}
+// Locates failures of one backend, whose workers it keeps.
+class Locator {
+ public:
+  Locator(const BenchRun& run, std::string backend) : run_(run), backend_(std::move(backend)) {
+    BenchSettings& settings = run_.settings;
+    settings.backends = {backend_};
+    settings.warmup = 0;
+    settings.trials = 1;
+    settings.oracle = settings.derives_tolerance = settings.fresh_inputs = false;
+    settings.against.clear();
+    run_.against = nullptr;
+    run_.record = nullptr;
+    run_.listener = {};
+  }
+
+  absl::StatusOr<Located> Locate(const std::string& path, double seconds) {
+    RETURN_IF_ERROR(Start());
+    question_->Forget();
+    ASSIGN_OR_RETURN(const Sample sample, Load(path, {.trust = run_.trust, .weights = true}));
+    const std::string candidate = JoinPath(scratch_->path(), "sample.pb");
+    ReduceOptions reduce;
+    reduce.is_interesting = [&](const Sample& smaller) -> absl::StatusOr<bool> {
+      std::error_code ignored;
+      std::filesystem::remove(JoinPath(scratch_->path(), "sample.safetensors"), ignored);
+      RETURN_IF_ERROR(Save(smaller, candidate));
+      return question_->Ask(candidate);
+    };
+    reduce.observe = run_.observe;
+    reduce.seed = run_.settings.seed;
+    reduce.deadline = absl::Now() + absl::Seconds(seconds);
+    ASSIGN_OR_RETURN(Reduction reduction, Reduce(sample, reduce));
+    if (!reduction.is_minimal)
+      return absl::DeadlineExceededError("the time was up before the sample was minimal");
+    Located located;
+    located.cause.backend = backend_;
+    located.cause.failure = DescribeFailure(question_->kind());
+    located.cause.operators = OperatorsOf(reduction.sample);
+    located.cause.dtypes = DTypesOfInputs(reduction.sample);
+    located.cause.samples = {path};
+    located.cause.size = reduction.after.operators;
+    located.reduced = std::move(reduction.sample);
+    return located;
+  }
+
+ private:
+  absl::Status Start() {
+    if (question_ != nullptr) return absl::OkStatus();
+    ASSIGN_OR_RETURN(scratch_, ScratchFolder::Make());
+    ASSIGN_OR_RETURN(question_, MakeBackendQuestion(run_, scratch_->path()));
+    return absl::OkStatus();
+  }
+
+  BenchRun run_;
+  const std::string backend_;
+  std::unique_ptr<ScratchFolder> scratch_;
+  std::unique_ptr<BackendQuestion> question_;
+};
 
 // Writes the smallest sample and the test of a cause into the folder of its number.
 absl::Status WriteCause(const BenchRun& run, size_t number, Sample reduced, Cause* cause) {
@@ -217,11 +231,12 @@ absl::StatusOr<Causes> LocateCauses(const BenchRun& run, const BenchResults& res
                                     const std::function<void(const std::string& line)>& say) {
   ASSIGN_OR_RETURN(Causes causes, ReadCauses(run.folder));
   for (const BackendResults& backend : results.backends) {
+    Locator locator(run, backend.backend);
     for (const auto& [path, result] : backend.samples) {
       if (!IsFailure(result) || IsKnown(causes, backend.backend, path)) continue;
       // An exception on hostile input counts as a result of the sample, as elsewhere.
       absl::StatusOr<Located> located =
-          WithoutExceptions([&] { return Locate(run, backend.backend, path, seconds); });
+          WithoutExceptions([&] { return locator.Locate(path, seconds); });
       const std::string place = absl::StrCat(Printable(path, 1000), ": ", backend.backend, ": ");
       if (!located.ok()) {
         const std::string why(located.status().message());

@@ -168,7 +168,6 @@ absl::StatusOr<std::unique_ptr<BenchSample>> BenchSample::Load(const std::string
   if (sample.module->main() == nullptr)
     return absl::InvalidArgumentError("the sample has no graph");
   made->model_ = ModelName(sample, path);
-  made->is_random_ = DrawsRandomNumbers(*sample.module);
   RETURN_IF_ERROR(DescribeInputs({}, options.seed, &sample));
   RETURN_IF_ERROR(CheckKnown(sample));
   if (options.scale_weights) {
@@ -227,6 +226,8 @@ absl::Status BenchSample::Draw(const Sample& sample) {
   program_.weights = std::move(attributes);
   return WriteInputs();
 }
+
+bool BenchSample::is_random() const { return DrawsRandomNumbers(*program_.module); }
 
 std::vector<BlindOutput> BenchSample::BlindAmong(const Outputs& outputs) const {
   std::map<std::string, TensorData> values = values_.front();

@@ -60,7 +60,7 @@ class BenchSample {
   // Returns the number of weights that are drawn otherwise than by GraphNet's rule.
   size_t num_scaled() const { return num_scaled_; }
   // True if it draws random numbers, which are others in float64.
-  bool is_random() const { return is_random_; }
+  bool is_random() const;
   // Returns the request for a worker that reads this form, and writes the program at the first
   // call. The error says why the sample cannot be written in that form.
   absl::StatusOr<PrepareRequest> RequestFor(ProgramForm form);
@@ -96,7 +96,6 @@ class BenchSample {
   std::vector<std::string> files_;
   std::vector<OutputForm> forms_;  // of the outputs, and of the inputs that are written to
   size_t num_scaled_ = 0;
-  bool is_random_ = false;
   SampleDigests digests_;
   std::string weights_;
   PrepareRequest request_;  // the part that all forms have in common

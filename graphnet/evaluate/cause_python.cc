@@ -62,8 +62,8 @@ absl::StatusOr<std::string> CausePython(Sample sample, uint64_t seed, absl::stri
     lines.push_back(absl::StrCat("    ", Quoted(argument.name), ": ",
                                  ValueAsPython(value->second, known), ",\n"));
   }
-  // torch.compile has these backends.
-  const bool is_known = backend == "inductor" || backend == "eager" || backend == "aot_eager";
+  // Of the backends of a benchmark, torch.compile has this one by the same name.
+  const bool is_known = backend == "inductor";
   return absl::StrCat(form.files.at("model.py"), "\n\nFAILURE = ", Quoted(Printable(what, 1000)),
                       "\nCOMPILER = ", is_known ? Quoted(backend) : "\"\"", "\nSEED = ", seed,
                       "\nNAMES = [", absl::StrJoin(names, ", "), "]\nNUMBERS = [",

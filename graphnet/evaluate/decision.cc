@@ -2,29 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "graphnet/base/distributions.h"
 #include "graphnet/base/status.h"
 #include "graphnet/base/tolerance.h"
 #include "graphnet/evaluate/speed_summary.h"
 
 namespace graphnet {
 namespace {
-
-// The two-sided 95 % limit of Student's distribution, by its expansion about the normal one.
-double StudentLimit95(double degrees) {
-  constexpr double kZ = 1.959964;
-  constexpr double kZ3 = kZ * kZ * kZ;
-  constexpr double kZ5 = kZ3 * kZ * kZ;
-  constexpr double kZ7 = kZ5 * kZ * kZ;
-  return kZ + (kZ3 + kZ) / (4 * degrees) +
-         (5 * kZ5 + 16 * kZ3 + 3 * kZ) / (96 * degrees * degrees) +
-         (3 * kZ7 + 19 * kZ5 + 17 * kZ3 - 15 * kZ) / (384 * degrees * degrees * degrees);
-}
 
 bool IsRight(const LoggedSample& sample) {
   return sample.IsCorrect(kCustomaryToleranceLevel) && sample.speedup > 0;
@@ -34,38 +26,34 @@ std::string Samples(size_t count) {
   return absl::StrCat(count, count == 1 ? " sample" : " samples");
 }
 
-// Says which of the two fastest compilers is faster.
-std::string SpeedText(absl::Span<const Curve> curves) {
-  std::vector<const Curve*> sorted;
-  for (const Curve& curve : curves) sorted.push_back(&curve);
-  // The fastest is the one that the others do not beat on what both get right.
-  std::stable_sort(sorted.begin(), sorted.end(), [](const Curve* a, const Curve* b) {
-    return Summarize(a->log.samples).median > Summarize(b->log.samples).median;
-  });
-  const PairOfSpeeds pair = CompareSpeeds(sorted[0]->log, sorted[1]->log);
-  const std::string first = Printable(sorted[0]->log.name);
-  const std::string second = Printable(sorted[1]->log.name);
+// Says which of the two compilers with the greatest median speedups is faster.
+std::string SpeedText(absl::Span<const Curve> curves, absl::Span<const SpeedSummary> summaries) {
+  std::vector<size_t> order(curves.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return summaries[a].median > summaries[b].median; });
+  const Log* faster = &curves[order[0]].log;
+  const Log* slower = &curves[order[1]].log;
+  PairOfSpeeds pair = CompareSpeeds(*faster, *slower);
+  if (pair.ratio < 1) {
+    std::swap(faster, slower);
+    pair = CompareSpeeds(*faster, *slower);
+  }
+  const std::string first = Printable(faster->name);
+  const std::string second = Printable(slower->name);
   if (pair.samples == 0)
     return absl::StrCat("No sample is right with both ", first, " and ", second, ". ");
-  const bool is_faster = pair.ratio >= 1;
-  const double ratio = is_faster ? pair.ratio : 1 / pair.ratio;
   const std::string on = absl::StrFormat("On the %s that both get right, ", Samples(pair.samples));
-  if (!pair.interval.has_value()) {
-    return absl::StrFormat("%s%s is %.3g times as fast as %s. ", on, is_faster ? first : second,
-                           ratio, is_faster ? second : first);
+  const std::string interval =
+      pair.interval.has_value()
+          ? absl::StrFormat(" (95 %%: %.3g to %.3g)", pair.interval->low, pair.interval->high)
+          : "";
+  if (pair.interval.has_value() && pair.interval->low <= 1) {
+    return absl::StrFormat("%s%s and %s are as fast as each other: their ratio is %.3g%s. ", on,
+                           first, second, pair.ratio, interval);
   }
-  const Interval between =
-      is_faster ? *pair.interval : Interval{1 / pair.interval->high, 1 / pair.interval->low};
-  if (between.low <= 1) {
-    return absl::StrFormat(
-        "%s%s and %s are as fast as each other: their ratio is %.3g "
-        "(95 %%: %.3g to %.3g). ",
-        on, is_faster ? first : second, is_faster ? second : first, ratio, between.low,
-        between.high);
-  }
-  return absl::StrFormat("%s%s is %.3g times as fast as %s (95 %%: %.3g to %.3g). ", on,
-                         is_faster ? first : second, ratio, is_faster ? second : first, between.low,
-                         between.high);
+  return absl::StrFormat("%s%s is %.3g times as fast as %s%s. ", on, first, pair.ratio, second,
+                         interval);
 }
 
 // Says what fails with a compiler, and why.
@@ -121,18 +109,19 @@ PairOfSpeeds CompareSpeeds(const Log& first, const Log& second) {
   if (logarithms.size() < 2) return made;
   double squares = 0;
   for (const double value : logarithms) squares += (value - mean) * (value - mean);
-  const double half = StudentLimit95(n - 1) * std::sqrt(squares / (n - 1) / n);
+  const double half = StudentLimit(0.05, n - 1) * std::sqrt(squares / (n - 1) / n);
   made.interval = Interval{std::exp(mean - half), std::exp(mean + half)};
   return made;
 }
 
 std::string DecisionText(absl::Span<const Curve> curves) {
+  std::vector<SpeedSummary> summaries;
+  for (const Curve& curve : curves) summaries.push_back(Summarize(curve.log.samples));
   std::string text;
-  if (curves.size() > 1) text = SpeedText(curves);
-  for (const Curve& curve : curves) {
-    absl::StrAppend(&text, &curve == curves.data() ? "" : " ",
-                    Sentence(Printable(curve.log.name), Summarize(curve.log.samples)),
-                    FailureText(curve));
+  if (curves.size() > 1) text = SpeedText(curves, summaries);
+  for (size_t i = 0; i < curves.size(); ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : " ", Sentence(Printable(curves[i].log.name), summaries[i]),
+                    FailureText(curves[i]));
   }
   return text;
 }

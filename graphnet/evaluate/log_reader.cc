@@ -267,6 +267,12 @@ class SampleLines {
     result_.intervals.emplace_back(rest.substr(0, end), interval);
   }
 
+  // Returns the text behind the ": " at `colon`; empty if there is none.
+  static std::string TextAfter(absl::string_view rest, size_t colon) {
+    return Printable(absl::StripAsciiWhitespace(rest.substr(std::min(colon + 2, rest.size()))),
+                     kMaxReasonBytes);
+  }
+
   // Adds "2 from t = -10: zeros".
   void AddBlind(absl::string_view rest, size_t number) {
     const size_t colon = std::min(rest.find(": "), rest.size());
@@ -276,8 +282,7 @@ class SampleLines {
         !absl::SimpleAtoi(words[4], &blind.from_t) || result_.blind.size() == kMaxEntries) {
       return Note(LogOddity::kBadValue, number);
     }
-    blind.answer = Printable(
-        absl::StripAsciiWhitespace(rest.substr(std::min(colon + 2, rest.size()))), kMaxReasonBytes);
+    blind.answer = TextAfter(rest, colon);
     result_.blind.push_back(std::move(blind));
   }
 
@@ -294,8 +299,7 @@ class SampleLines {
       return Note(LogOddity::kBadValue, number);
     }
     if (has_level) rounding.level = level;
-    rounding.text = Printable(
-        absl::StripAsciiWhitespace(rest.substr(std::min(colon + 2, rest.size()))), kMaxReasonBytes);
+    rounding.text = TextAfter(rest, colon);
     result_.rounding = std::move(rounding);
   }
 
@@ -306,8 +310,7 @@ class SampleLines {
     // The comparisons decide whether numbers are right.
     const bool compared = *outcome == Outcome::kAccuracy || *outcome == Outcome::kBlind;
     seen_.status = compared ? Outcome::kCorrect : *outcome;
-    result_.reason = Printable(
-        absl::StripAsciiWhitespace(rest.substr(std::min(colon + 2, rest.size()))), kMaxReasonBytes);
+    result_.reason = TextAfter(rest, colon);
   }
 
   Outcome Status() const {

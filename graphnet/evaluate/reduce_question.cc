@@ -15,7 +15,6 @@
 #include "graphnet/base/file.h"
 #include "graphnet/base/status.h"
 #include "graphnet/evaluate/bench_workers.h"
-#include "graphnet/evaluate/failure_kind.h"
 
 namespace graphnet {
 namespace {
@@ -66,9 +65,9 @@ class CommandQuestion final : public Question {
   bool has_asked_ = false;
 };
 
-class BackendQuestion final : public Question {
+class QuestionOfBackend final : public BackendQuestion {
  public:
-  BackendQuestion(const BenchRun& run, std::vector<Backend> backends, const std::string& folder)
+  QuestionOfBackend(const BenchRun& run, std::vector<Backend> backends, const std::string& folder)
       : backends_(std::move(backends)), workers_(run, backends_, JoinPath(folder, "workers")) {}
 
   absl::Status Start() { return workers_.Start(); }
@@ -89,6 +88,8 @@ class BackendQuestion final : public Question {
     kept_ = std::move(kind);
     return true;
   }
+  void Forget() override { kept_.reset(); }
+  const FailureKind& kind() const override { return *kept_; }
   std::string Kept() const override {
     return kept_.has_value() ? absl::StrCat(backends_[0].name, ": ", DescribeFailure(*kept_)) : "";
   }
@@ -105,10 +106,10 @@ std::unique_ptr<Question> MakeCommandQuestion(std::string command, double second
   return std::make_unique<CommandQuestion>(std::move(command), seconds);
 }
 
-absl::StatusOr<std::unique_ptr<Question>> MakeBackendQuestion(const BenchRun& run,
-                                                              const std::string& folder) {
+absl::StatusOr<std::unique_ptr<BackendQuestion>> MakeBackendQuestion(const BenchRun& run,
+                                                                     const std::string& folder) {
   ASSIGN_OR_RETURN(std::vector<Backend> backends, BackendsOf(run.settings));
-  auto question = std::make_unique<BackendQuestion>(run, std::move(backends), folder);
+  auto question = std::make_unique<QuestionOfBackend>(run, std::move(backends), folder);
   RETURN_IF_ERROR(question->Start());
   return question;
 }

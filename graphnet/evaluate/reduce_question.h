@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "graphnet/evaluate/bench.h"
+#include "graphnet/evaluate/failure_kind.h"
 
 namespace graphnet {
 
@@ -24,10 +25,19 @@ class Question {
 
 // Asks whether a command exits with 0 within so many seconds. "{}" in it is replaced by the path.
 std::unique_ptr<Question> MakeCommandQuestion(std::string command, double seconds);
+// The question whether a backend fails as it did on the first sample.
+class BackendQuestion : public Question {
+ public:
+  // Makes the next sample the first one. The workers stay.
+  virtual void Forget() = 0;
+  // Returns how the backend fails on the first sample, once it has been asked.
+  virtual const FailureKind& kind() const = 0;
+};
+
 // Asks whether the backend that `run` names fails as it did on the first sample. `run` must outlive
 // the question. Workers run below `folder`.
-absl::StatusOr<std::unique_ptr<Question>> MakeBackendQuestion(const BenchRun& run,
-                                                              const std::string& folder);
+absl::StatusOr<std::unique_ptr<BackendQuestion>> MakeBackendQuestion(const BenchRun& run,
+                                                                     const std::string& folder);
 
 }  // namespace graphnet
 

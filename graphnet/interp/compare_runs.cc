@@ -126,9 +126,7 @@ class RunValues {
       const auto bytes = static_cast<int64_t>(plain.nbytes());
       if (bytes <= budget_) {
         budget_ -= bytes;
-        // Later calls may write to the tensor itself.
-        const bool is_alias = value.toTensor().has_storage() && plain.is_alias_of(value.toTensor());
-        made.kept = is_alias ? plain.clone() : plain;
+        made.kept = OwnMemory(plain, value.toTensor());
       }
     } else if (const std::optional<size_t> digest = DigestOf(value)) {
       made.digest = *digest;
@@ -282,7 +280,7 @@ class NodeSpreads {
       auto& [kept, sum] = it->second;
       const at::Tensor plain = PlainTensor(value.toTensor());
       if (plain.numel() != kept.numel()) return absl::OkStatus();
-      const at::Tensor distance = Parts(plain).sub(Parts(kept));
+      const at::Tensor distance = DoublesOf(plain).sub(DoublesOf(kept)).flatten();
       const at::Tensor square = distance.mul(distance).nan_to_num(0);
       sum = sum.defined() ? sum.add_(square) : square;
       return absl::OkStatus();
@@ -310,11 +308,6 @@ class NodeSpreads {
   }
 
  private:
-  // The numbers of a tensor in a row, as doubles.
-  static at::Tensor Parts(const at::Tensor& tensor) {
-    return (tensor.is_complex() ? at::view_as_real(tensor) : tensor).flatten().to(at::kDouble);
-  }
-
   absl::flat_hash_map<const Node*, std::pair<at::Tensor, at::Tensor>> sums_;
   size_t runs_ = 0;
 };

@@ -16,11 +16,6 @@
 namespace graphnet {
 namespace {
 
-// The numbers of a tensor as doubles, two for a complex element.
-at::Tensor DoublesOf(const at::Tensor& tensor) {
-  return (tensor.is_complex() ? at::view_as_real(tensor) : tensor).to(at::kDouble);
-}
-
 // Sums up the numbers that are finite.
 double SumOfSquares(const at::Tensor& numbers) {
   return numbers.nan_to_num(0, 0, 0).square().sum().item<double>();
@@ -85,8 +80,7 @@ class SpreadsOfValues {
     order_.push_back(&node);
     Entry& entry = entries_[&node];
     entry.dtype = DTypeOf(tensor.scalar_type());
-    // Later calls may write to the tensor itself.
-    entry.kept = tensor.has_storage() && plain.is_alias_of(tensor) ? plain.clone() : plain;
+    entry.kept = OwnMemory(plain, tensor);
     entry.squares = SumOfSquares(DoublesOf(entry.kept));
   }
 

@@ -58,8 +58,6 @@ absl::StatusOr<std::vector<c10::IValue>> RepeatableRun::RunAgain(const RunOption
 
 absl::StatusOr<PreparedRun> RepeatableRun::Release() && {
   RETURN_IF_ERROR(Restore());
-  given_.clear();
-  kept_.clear();
   return std::move(prepared_);
 }
 

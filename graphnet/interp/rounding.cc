@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "graphnet/base/distributions.h"
 #include "graphnet/base/tolerance.h"
 #include "graphnet/interp/inputs/numbers.h"
 #include "graphnet/ir/text/equality.h"
@@ -21,24 +22,6 @@ constexpr double kFalseAlarms = 1e-3;
 constexpr double kBothSides = 1.41421356;
 // The runs that a spread comes from, and the spread of the others that counts as this many more.
 constexpr double kRunsOfSpread = 16;
-
-// Returns how many standard deviations a normal variable exceeds in either direction with
-// probability `p`.
-double NormalLimit(double p) {
-  double low = 0;
-  double high = 40;
-  for (int i = 0; i < 80; ++i) {
-    const double z = (low + high) / 2;
-    (std::erfc(z / std::sqrt(2.0)) > p ? low : high) = z;
-  }
-  return low;
-}
-
-// The same for Student's distribution, by Wallace's approximation.
-double StudentLimit(double p, double degrees) {
-  const double z = NormalLimit(p) * (8 * degrees + 3) / (8 * degrees + 1);
-  return std::sqrt(degrees * std::expm1(z * z / degrees));
-}
 
 // Returns the limit of the root mean square of differences, in standard deviations, by Wilson and
 // Hilferty's approximation of the chi-squared distribution. That the deviations themselves are

@@ -1,13 +1,11 @@
 #!/usr/bin/env bash
 # `graphnet bench --locate`: samples that fail are reduced, grouped by cause, and become tests in Python.
 set -euo pipefail
+source tests/cli/expect.sh
 graphnet=$PWD/$1
 evaluate=$PWD/tests/evaluate
 cd "$TEST_TMPDIR"
-fail() { echo "FAILED: $*" >&2; exit 1; }
-faulty="python3 $evaluate/miscompiling_worker.py $graphnet nn.functional.gelu nn.functional.relu"
-faulty+=" torch.sigmoid torch.nn.functional.hardsigmoid torch.sub torch.add"
-faulty+=" torch.tanh '!no kernel for tanh' torch.erf '!erf has no lowering'"
+faulty="$evaluate/five_faults.sh $graphnet"
 quick="--exec-reads graphnet --warmup 0 --trials 1"
 
 python3 "$evaluate/chains.py" in 10

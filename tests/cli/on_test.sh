@@ -2,11 +2,11 @@
 # `graphnet bench --on COMMAND`: workers behind a stream, which may break, print a banner, or lack what is
 # needed.
 set -euo pipefail
+source tests/cli/expect.sh
 graphnet=$PWD/$1
 evaluate=$PWD/tests/evaluate
 samples=$PWD/samples
 cd "$TEST_TMPDIR"
-fail() { echo "FAILED: $*" >&2; exit 1; }
 # What is there: a folder for programs and one for temporary files, and nothing else of this shell.
 python=$(command -v python3)
 mkdir bin there none without
@@ -24,11 +24,6 @@ is_clean() {  # the far side deletes its folder once the stream has ended
     sleep 0.1
   done
   ls -A there; fail "files are left there"
-}
-expect() {  # CODE WORDS COMMAND...
-  local code=0
-  "${@:3}" >out.txt 2>&1 || code=$?
-  [ "$code" = "$1" ] && grep -q "$2" out.txt || { cat out.txt; fail "expected $1 and '$2', not $code"; }
 }
 mkdir in
 cp "$samples"/resnet.pt "$samples"/gpt.pb "$samples"/gpt.safetensors in

@@ -1,17 +1,12 @@
 #!/usr/bin/env bash
 # `graphnet bench --record` and `--against`: the outputs and times of one machine, checked on another.
 set -euo pipefail
+source tests/cli/expect.sh
 graphnet=$PWD/$1
 evaluate=$PWD/tests/evaluate
 samples=$PWD/samples
 cd "$TEST_TMPDIR"
-fail() { echo "FAILED: $*" >&2; exit 1; }
 slow() { echo "python3 $evaluate/slow_worker.py $graphnet $1"; }
-expect() {  # CODE WORDS COMMAND...
-  local code=0
-  "${@:3}" >out.txt 2>&1 || code=$?
-  [ "$code" = "$1" ] && grep -q "$2" out.txt || { cat out.txt; fail "expected $1 and '$2', not $code"; }
-}
 
 mkdir in
 cp "$samples"/resnet.pt "$samples"/gpt.pb "$samples"/gpt.safetensors in

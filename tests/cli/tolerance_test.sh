@@ -2,16 +2,11 @@
 # `graphnet bench --tolerance derived`: whether rounding explains the outputs of a backend, in the log, in the
 # scores and against a reference.
 set -euo pipefail
+source tests/cli/expect.sh
 graphnet=$PWD/$1
 evaluate=$PWD/tests/evaluate
 samples=$PWD/samples
 cd "$TEST_TMPDIR"
-fail() { echo "FAILED: $*" >&2; exit 1; }
-expect() {  # CODE WORDS COMMAND...
-  local code=0
-  "${@:3}" >out.txt 2>&1 || code=$?
-  [ "$code" = "$1" ] && grep -q "$2" out.txt || { cat out.txt; fail "expected $1 and '$2', not $code"; }
-}
 quick="--exec-reads graphnet --warmup 0 --trials 2"
 compiler() { echo "python3 $evaluate/miscompiling_worker.py $graphnet $1 $2"; }
 

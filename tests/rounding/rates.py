@@ -153,12 +153,18 @@ def is_right(row, judge):
     return row[judge]
 
 
-def table(path):
-    """Prints the two tables in Markdown."""
+def counted(path):
+    """The pairs that differ, and the faults that change a result by more than its rounding."""
     rows = [json.loads(line) for line in pathlib.Path(path).read_text().splitlines()]
     rows = [row for row in rows if "graphnet" in row]
     pairs = [row for row in rows if row["what"] == "pair" and row["graphnet"] != "equal"]
     seen = [row for row in rows if row["what"] == "fault" and row["size"] > 3]
+    return pairs, seen
+
+
+def table(path):
+    """Prints the two tables in Markdown."""
+    pairs, seen = counted(path)
     for title, some, wrong in (("pairs", pairs, False), ("faults", seen, True)):
         print(f"\n| {title} | number | " + " | ".join(judges.JUDGES) + " | blind |")
         print("|---|---:|" + "---:|" * (len(judges.JUDGES) + 1))
@@ -177,10 +183,7 @@ def table(path):
 
 def check(path):
     """Returns the exit code: 1 if graphnet is wrong once, or nothing was measured."""
-    rows = [json.loads(line) for line in pathlib.Path(path).read_text().splitlines()]
-    rows = [row for row in rows if "graphnet" in row]
-    pairs = [row for row in rows if row["what"] == "pair" and row["graphnet"] != "equal"]
-    seen = [row for row in rows if row["what"] == "fault" and row["size"] > 3]
+    pairs, seen = counted(path)
     wrong = [row for row in pairs if row["graphnet"] in ("beyond", "other_form")]
     wrong += [row for row in seen if is_right(row, "graphnet")]
     for row in wrong:

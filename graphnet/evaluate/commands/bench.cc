@@ -91,7 +91,7 @@ void PrintOutcome(const std::string& path, const Backend& backend, const BenchOu
   const std::string shown = Printable(path, 1000);
   const bool is_explained = result.rounding.has_value() && result.rounding->verdict.has_value() &&
                             IsExplained(*result.rounding->verdict);
-  // What both ways to judge call right needs no line.
+  // A sample that both ways to judge call right has no line.
   if (result.rounding.has_value() && !(is_explained && how == Outcome::kCorrect)) {
     progress->Print(absl::StrCat("ROUNDING ", shown, ": ", backend.shown(), ": ",
                                  DescribeRounding(*result.rounding), "\n"));
@@ -112,8 +112,6 @@ void PrintOutcome(const std::string& path, const Backend& backend, const BenchOu
 
 absl::StatusOr<BenchResults> RunWithProgress(BenchRun run) {
   std::unique_ptr<Progress> progress;
-  run.host = HostOfTool();
-  run.observe = ObserverOfTool();
   run.listener.on_begin = [&](size_t samples) { progress = std::make_unique<Progress>(samples); };
   run.listener.on_outcome = [&](const std::string& path, const Backend& backend,
                                 const BenchOutcome& outcome) {
@@ -201,11 +199,11 @@ absl::StatusOr<CommandResult> RunAndTell(BenchFlags& options) {
     SayDifferences(run, &report);
     ASSIGN_OR_RETURN(earlier, RecordedLogs(run));
   }
+  run.host = HostOfTool();
+  run.observe = ObserverOfTool();
   ASSIGN_OR_RETURN(const BenchResults made, RunWithProgress(run));
   const std::vector<BackendResults>& results = made.backends;
   if (options.locates) {
-    run.host = HostOfTool();
-    run.observe = ObserverOfTool();
     Progress progress("locating");
     ASSIGN_OR_RETURN(const Causes causes,
                      LocateCauses(run, made, options.locate_s, [&](const std::string& line) {

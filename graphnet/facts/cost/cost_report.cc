@@ -27,13 +27,9 @@ std::string Decimal(int64_t count, absl::string_view unit = "") {
 }
 
 std::string NameOf(CallKey key, const Module& module, const Node& node) {
-  switch (key) {
-    case CallKey::kTarget: return std::string(node.target());
-    case CallKey::kModule: return ModuleNameOf(node);
-    default:
-      return node.graph() == module.main() ? std::string(node.name())
-                                           : absl::StrCat(node.graph()->name(), ":", node.name());
-  }
+  if (key != CallKey::kNode) return GroupOf(key, node);
+  return node.graph() == module.main() ? std::string(node.name())
+                                       : absl::StrCat(node.graph()->name(), ":", node.name());
 }
 
 // Calls whose work is unknown are not counted, so that the rest is less than the whole.
@@ -80,6 +76,10 @@ std::string KeyName(CallKey key) {
 
 std::string ModuleNameOf(const Node& node) {
   return node.module_path().empty() ? "(no module)" : std::string(node.module_path());
+}
+
+std::string GroupOf(CallKey key, const Node& node) {
+  return key == CallKey::kModule ? ModuleNameOf(node) : std::string(node.target());
 }
 
 CostTable CostsBy(CallKey key, const Module& module, const ModuleCost& cost) {

@@ -20,6 +20,8 @@ const std::map<std::string, CallKey>& CallKeys();
 std::string KeyName(CallKey key);
 // Returns the module path of a call; "(no module)" if it has none.
 std::string ModuleNameOf(const Node& node);
+// Returns the module of a call by kModule, and else its target.
+std::string GroupOf(CallKey key, const Node& node);
 
 // The sum of all calls with the same name. The name of a node in a body is "body:node".
 struct CostRow {

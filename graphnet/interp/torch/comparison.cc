@@ -18,6 +18,14 @@ constexpr int64_t kChunk = int64_t{1} << 20;
 
 }  // namespace
 
+at::Tensor OwnMemory(const at::Tensor& plain, const at::Tensor& tensor) {
+  return tensor.has_storage() && plain.is_alias_of(tensor) ? plain.clone() : plain;
+}
+
+at::Tensor DoublesOf(const at::Tensor& tensor) {
+  return (tensor.is_complex() ? at::view_as_real(tensor) : tensor).to(at::kDouble);
+}
+
 bool IsReadable(const at::Tensor& tensor) {
   if (!tensor.defined() || tensor.is_meta()) return false;
   return tensor.layout() != at::kStrided || tensor.is_nested() || tensor.has_storage();

@@ -17,6 +17,13 @@ namespace graphnet {
 // each other. IsReadable must be true for `tensor`.
 at::Tensor PlainTensor(const at::Tensor& tensor);
 
+// Returns `plain`, which PlainTensor has made of `tensor`, in memory of its own: later calls may write to
+// the tensor.
+at::Tensor OwnMemory(const at::Tensor& plain, const at::Tensor& tensor);
+
+// Returns the numbers of a tensor as doubles, two for a complex element.
+at::Tensor DoublesOf(const at::Tensor& tensor);
+
 // Returns true if a tensor has elements that can be read. It has none if it is undefined, on the
 // meta device, or batched by a level of vmap that is still open.
 bool IsReadable(const at::Tensor& tensor);

@@ -105,8 +105,7 @@ class Profile {
 
  private:
   std::string KeyOf(const Node& node) const {
-    if (by_ == CallKey::kTarget) return std::string(node.target());
-    if (by_ == CallKey::kModule) return ModuleNameOf(node);
+    if (by_ != CallKey::kNode) return GroupOf(by_, node);
     return absl::StrCat("%", node.name(), " = ", node.target());
   }
 

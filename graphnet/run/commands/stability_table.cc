@@ -46,8 +46,7 @@ Table StabilityTable(const Stability& stability, CallKey by) {
   std::vector<Group> groups;
   std::map<std::string, size_t> places;
   for (const StableValue& value : stability.values) {
-    std::string name =
-        by == CallKey::kModule ? ModuleNameOf(*value.node) : std::string(value.node->target());
+    std::string name = GroupOf(by, *value.node);
     const auto [it, is_new] = places.emplace(name, groups.size());
     if (is_new) groups.push_back({std::move(name), 0, value});
     Group& group = groups[it->second];

@@ -67,8 +67,7 @@ void AddValues(const std::vector<MeasuredValue>& values, CallKey by, const std::
   std::vector<std::pair<std::string, std::pair<size_t, ValueStatistics>>> groups;
   std::map<std::string, size_t> places;
   for (const auto& [node, all] : values) {
-    const std::string name =
-        by == CallKey::kModule ? ModuleNameOf(*node) : std::string(node->target());
+    const std::string name = GroupOf(by, *node);
     const auto [it, is_new] = places.emplace(name, groups.size());
     if (is_new) groups.push_back({name, {}});
     auto& [count, sum] = groups[it->second].second;
